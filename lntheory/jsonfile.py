@@ -1,0 +1,95 @@
+"""Strict JSON files: nothing ambiguous is read, nothing half-written is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lntheory.errors import FileFormatError
+
+_LONGEST_INTEGER = 4000  # digits; Python itself refuses to read more than 4300
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A JSON token that stands for no finite float64; whoever reads the field names it in the error."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text if len(self.text) <= 40 else f"{self.text[:37]}..."
+
+
+def _read_float(text: str) -> float | Unreadable:
+    value = float(text)
+    mantissa = text.lower().partition("e")[0]
+    underflows = value == 0 and any(digit in mantissa for digit in "123456789")
+    return Unreadable(text) if underflows or value in (float("inf"), float("-inf")) else value
+
+
+def _read_int(text: str) -> int | float | Unreadable:
+    if text == "-0":
+        return -0.0  # JSON has no integer type: "-0" is the negative zero of other readers
+    return Unreadable(text) if len(text) > _LONGEST_INTEGER else int(text)
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FileFormatError(f"field {twice!r} appears twice in one object; remove one of them")
+    return result
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """Read one JSON value; `FileFormatError` names the file and the line at fault.
+
+    Tokens that are no finite float64 (``NaN``, ``1e999``, ``1e-999``, integers of thousands of digits) come
+    back as `Unreadable`, so that the reader of the field can name it.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: not a UTF-8 text file (byte {error.start}); is it JSON?") from None
+    try:
+        return json.loads(
+            text,
+            parse_float=_read_float,
+            parse_int=_read_int,
+            parse_constant=Unreadable,
+            object_pairs_hook=_read_object,
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise FileFormatError(f"{path}: not valid JSON at {where} ({error.msg}); is it truncated?") from None
+    except RecursionError:
+        raise FileFormatError(f"{path}: JSON nested too deeply to be one of our files") from None
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def write(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` beside `path`, then move it into place: readers see the old file or the whole new one."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(beside, "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+        raise
+
+
+def canonical(value: Any) -> str:
+    """The one spelling of a JSON value that hashes are taken of: sorted keys, no spaces, ASCII, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -6,8 +6,8 @@ r"""The LN-Net: affine layers, each followed by a normalization, then an affine 
           └──── layers[0] ────┘ └──── layers[1] ───┘                   readout
 
 A net is a frozen value. Its parameters are binary numbers: float64 where every one of them is a float64, else
-dyadic rationals (integer times a power of two, held as `fractions.Fraction`). A float64 net is evaluated
-in float64; a dyadic net in ball arithmetic, at whatever precision decides the answer: never by silent rounding.
+dyadic rationals (integer times a power of two, held as `fractions.Fraction`). A float64 net is evaluated in
+float64; a dyadic net in ball arithmetic, at whatever precision decides the answer: never by silent rounding.
 
 References
 ----------
@@ -36,7 +36,7 @@ from lntheory import jsonfile
 from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError
 from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
 
-__all__ = ["Label", "Layer", "LNNet", "Normalization"]
+__all__ = ["LNNet", "Label", "Layer", "Normalization"]
 
 FORMAT = "lntheory.lnnet"
 VERSION = 1
@@ -66,9 +66,7 @@ def _dyadic(value: Any, where: str) -> Fraction:
     try:
         if isinstance(value, flint.fmpq):
             exact = Fraction(int(value.p), int(value.q))
-        elif isinstance(value, flint.fmpz):
-            exact = Fraction(int(value))
-        elif isinstance(value, np.integer):
+        elif isinstance(value, (flint.fmpz, np.integer)):
             exact = Fraction(int(value))
         elif isinstance(value, (float, np.floating)):
             exact = Fraction(*value.as_integer_ratio())
@@ -99,13 +97,12 @@ def _parameters(values: Any, ndim: int, name: str) -> NDArray[Any]:
         )
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
-            at = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-            raise InvalidInputError(f"{name}{at} is {array[tuple(at)]}; parameters must be finite")
+            first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise InvalidInputError(f"{name}{list(first)} is {array[first]}; parameters must be finite")
         result: NDArray[Any] = np.array(array, dtype=np.float64)
     else:
         exact = [_dyadic(value, f"{name}{list(at)}") for at, value in np.ndenumerate(array)]
-        result = np.empty(array.shape, dtype=object)
-        result.flat = exact
+        result = np.array(exact, dtype=object).reshape(array.shape)
         if all(map(_is_double, exact)):
             result = result.astype(np.float64)
             # Fractions have no signed zero, floats do: keep the bits that were given.
@@ -117,8 +114,8 @@ def _parameters(values: Any, ndim: int, name: str) -> NDArray[Any]:
 
 
 def _as_fractions(array: NDArray[Any]) -> NDArray[Any]:
-    result = np.empty(array.shape, dtype=object)
-    result.flat = [value if isinstance(value, Fraction) else Fraction(float(value)) for value in array.flat]
+    exact = [value if isinstance(value, Fraction) else Fraction(float(value)) for value in array.flat]
+    result: NDArray[Any] = np.array(exact, dtype=object).reshape(array.shape)
     result.setflags(write=False)
     return result
 
@@ -249,8 +246,9 @@ class Layer:
         return twin
 
     def __eq__(self, other: object) -> bool:
-        return jsonfile.canonical(self.to_dict()) == jsonfile.canonical(other.to_dict()) if isinstance(
-            other, Layer) else NotImplemented  # fmt: skip
+        if not isinstance(other, Layer):
+            return NotImplemented
+        return jsonfile.canonical(self.to_dict()) == jsonfile.canonical(other.to_dict())
 
     def __hash__(self) -> int:
         return hash(jsonfile.canonical(self.to_dict()))
@@ -414,14 +412,15 @@ class LNNet:
         for k in range(1, len(chain)):
             if chain[k].n_in != chain[k - 1].n_out:
                 raise InvalidInputError(
-                    f"{names[k]}.weight has {chain[k].n_in} columns, expected the {chain[k - 1].n_out} outputs "
-                    f"of {names[k - 1]}"
+                    f"{names[k]}.weight has {chain[k].n_in} columns, expected {chain[k - 1].n_out}, "
+                    f"the outputs of {names[k - 1]}"
                 )
         classes = _classes(self.classes)
         rows = self.readout.n_out
         if rows != len(classes) and not (rows == 1 and len(classes) == 2):
             raise InvalidInputError(
-                f"readout has {rows} rows for {len(classes)} classes; give one row a class (two classes may use one)"
+                f"readout has {rows} rows for {len(classes)} classes; give one row a class "
+                "(two classes may use one)"
             )
         if any(layer.arithmetic == "dyadic" for layer in chain):
             chain = [layer._promoted() for layer in chain]
@@ -511,11 +510,9 @@ class LNNet:
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
-            scores = balls.rounded_scores(self, samples)
+            scores: NDArray[np.float64] = balls.rounded_scores(self, samples)
         else:
-            points = samples
-            for points in self._forward(samples):
-                pass
+            *_, points = samples, *self._forward(samples)
             scores = _affine(self.readout, points, "readout")
         return scores[:, 0] if self.readout.n_out == 1 else scores
 
@@ -524,10 +521,11 @@ class LNNet:
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
-            winners = balls.decided_classes(self, as_samples(X, self.n_features))
+            winners: NDArray[np.intp] = balls.decided_classes(self, as_samples(X, self.n_features))
         else:
             winners = self.winners(self.decision_function(X))
-        return _label_array(self.classes)[winners]
+        labels: NDArray[Any] = _label_array(self.classes)[winners]
+        return labels
 
     def trace(self, X: ArrayLike) -> list[NDArray[np.float64]]:
         """The points after every layer, a list of ``depth`` arrays (n_samples, layer width), in float64."""
@@ -541,10 +539,8 @@ class LNNet:
     def winners(self, scores: NDArray[np.float64]) -> NDArray[np.intp]:
         """Index into `classes` of the class that wins by these scores (as `decision_function` gives them)."""
         if self.readout.n_out > 1:
-            return np.argmax(scores, axis=-1)
-        return (
-            (scores > 0).astype(np.intp) if len(self.classes) == 2 else np.zeros(len(scores), dtype=np.intp)
-        )
+            return np.asarray(np.argmax(scores, axis=-1), dtype=np.intp)
+        return np.asarray(scores > 0 if len(self.classes) == 2 else np.zeros(len(scores)), dtype=np.intp)
 
     def plain_scores(
         self, X: ArrayLike, dtype: type[np.float32] | type[np.float64] = np.float64
@@ -566,7 +562,7 @@ class LNNet:
                 "a dyadic net has no plain forward pass: its parameters are wider than float64"
             )
         with np.errstate(all="ignore"):
-            points = samples.astype(dtype)
+            points: NDArray[Any] = samples.astype(dtype)
             for layer in self.layers:
                 points = points @ layer.weight.T.astype(dtype) + layer.bias.astype(dtype)
                 groups = points.reshape(len(points), self.normalization.num_groups or 1, -1)
@@ -585,8 +581,8 @@ class LNNet:
             except DegenerateInputError:
                 sample = _first_degenerate(points, self.normalization)
                 raise DegenerateInputError(
-                    f"layers[{k}]: sample {sample} has zero variance, where {self.normalization.kind} is undefined; "
-                    "move the layer's bias or use eps > 0"
+                    f"layers[{k}]: sample {sample} has zero variance, where {self.normalization.kind} "
+                    "is undefined; move the layer's bias or use eps > 0"
                 ) from None
             yield points
 
@@ -700,9 +696,11 @@ def _affine(layer: Layer, points: NDArray[np.float64], where: str) -> NDArray[np
 def _normalize(points: NDArray[np.float64], norm: Normalization) -> NDArray[np.float64]:
     if norm.eps == 0:
         if norm.kind == "rms_norm":
-            return rms_norm(points)
-        return group_layer_norm(points, num_groups=norm.num_groups) if norm.num_groups else layer_norm(points)
-    groups = points.reshape(len(points), norm.num_groups or 1, -1)
+            return np.asarray(rms_norm(points))
+        if norm.kind == "layer_norm":
+            return np.asarray(layer_norm(points))
+        return np.asarray(group_layer_norm(points, num_groups=norm.num_groups))
+    groups: NDArray[np.float64] = points.reshape(len(points), norm.num_groups or 1, -1)
     scale = np.maximum(np.abs(groups).max(axis=-1, keepdims=True), np.sqrt(norm.eps))
     groups = groups / scale  # no square can overflow now, and eps / scale^2 is at most 1
     if norm.kind != "rms_norm":

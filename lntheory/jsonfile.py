@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lntheory.errors import FileFormatError
+from lntheory.files import replaced_file
 
 _LONGEST_INTEGER = 4000  # digits; Python itself refuses to read more than 4300
 
@@ -76,18 +75,8 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 def write(path: str | os.PathLike[str], text: str) -> None:
     """Write `text` beside `path`, then move it into place: readers see the old file or the whole new one."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(beside, "x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            beside.unlink()
-        raise
+    with replaced_file(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 def canonical(value: Any) -> str:

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from lntheory import jsonfile
 from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError
 from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
+from lntheory.validation import FloatArray, as_samples
 
 __all__ = ["LNNet", "Label", "Layer", "Normalization"]
 
@@ -485,7 +486,7 @@ class LNNet:
 
     # -- what it computes
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> FloatArray:
         """Read-out scores.
 
         Parameters
@@ -506,11 +507,11 @@ class LNNet:
         UndecidedError
             If ball arithmetic (dyadic nets) cannot decide within its precision limit.
         """
-        samples = as_samples(X, self.n_features)
+        samples = samples_of(X, self.n_features)
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
-            scores: NDArray[np.float64] = balls.rounded_scores(self, samples)
+            scores: FloatArray = balls.rounded_scores(self, samples)
         else:
             *_, points = samples, *self._forward(samples)
             scores = _affine(self.readout, points, "readout")
@@ -521,22 +522,22 @@ class LNNet:
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
-            winners: NDArray[np.intp] = balls.decided_classes(self, as_samples(X, self.n_features))
+            winners: NDArray[np.intp] = balls.decided_classes(self, samples_of(X, self.n_features))
         else:
             winners = self.winners(self.decision_function(X))
         labels: NDArray[Any] = _label_array(self.classes)[winners]
         return labels
 
-    def trace(self, X: ArrayLike) -> list[NDArray[np.float64]]:
+    def trace(self, X: ArrayLike) -> list[FloatArray]:
         """The points after every layer, a list of ``depth`` arrays (n_samples, layer width), in float64."""
-        samples = as_samples(X, self.n_features)
+        samples = samples_of(X, self.n_features)
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
             return balls.rounded_trace(self, samples)
         return list(self._forward(samples))
 
-    def winners(self, scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    def winners(self, scores: FloatArray) -> NDArray[np.intp]:
         """Index into `classes` of the class that wins by these scores (as `decision_function` gives them)."""
         if self.readout.n_out > 1:
             return np.asarray(np.argmax(scores, axis=-1), dtype=np.intp)
@@ -556,7 +557,7 @@ class LNNet:
         >>> net.plain_scores([[3.0]], np.float32).dtype
         dtype('float32')
         """
-        samples = as_samples(X, self.n_features)
+        samples = samples_of(X, self.n_features)
         if self.arithmetic == "dyadic":
             raise InvalidInputError(
                 "a dyadic net has no plain forward pass: its parameters are wider than float64"
@@ -573,7 +574,7 @@ class LNNet:
             scores = points @ self.readout.weight.T.astype(dtype) + self.readout.bias.astype(dtype)
         return scores[:, 0] if self.readout.n_out == 1 else scores
 
-    def _forward(self, points: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    def _forward(self, points: FloatArray) -> Iterator[FloatArray]:
         for k, layer in enumerate(self.layers):
             points = _affine(layer, points, f"layers[{k}]")
             try:
@@ -656,61 +657,35 @@ class LNNet:
 # ----------------------------------------------------------------------------------------------- float64
 
 
-def as_samples(X: ArrayLike, n_features: int) -> NDArray[np.float64]:
+def samples_of(X: ArrayLike, n_features: int) -> FloatArray:
     """`X` as a finite float64 array of shape (n_samples, n_features), or `InvalidInputError`."""
-    try:
-        given = np.asarray(X)
-        if given.dtype.kind not in "fiubO":
-            raise TypeError
-        samples = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError("X is not a rectangular array of real numbers") from None
-    if samples.ndim != 2:
-        raise InvalidInputError(
-            f"X has shape {samples.shape}, expected (n_samples, {n_features}); one sample is X[None, :]"
-        )
+    samples = as_samples(X)
     if samples.shape[1] != n_features:
         raise InvalidInputError(f"X has {samples.shape[1]} features a sample, the net takes {n_features}")
-    if len(samples) == 0:
-        raise InvalidInputError("X has no samples; give at least one row")
-    if not np.isfinite(samples).all():
-        sample, feature = np.argwhere(~np.isfinite(samples))[0]
-        value = samples[sample, feature]
-        raise InvalidInputError(
-            f"sample {sample}, feature {feature} is {value}; samples must be finite float64"
-        )
+    given = np.asarray(X)
     if given.dtype.kind in "iu" and (samples.astype(given.dtype) != given).any():
         raise InvalidInputError("X holds integers that no float64 equals; scale the data")
     return samples
 
 
-def _affine(layer: Layer, points: NDArray[np.float64], where: str) -> NDArray[np.float64]:
+def _affine(layer: Layer, points: FloatArray, where: str) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
-        result: NDArray[np.float64] = points @ layer.weight.T + layer.bias
+        result: FloatArray = points @ layer.weight.T + layer.bias
     if not np.isfinite(result).all():
         sample = int(np.argwhere(~np.isfinite(result))[0][0])
         raise InvalidInputError(f"{where}: sample {sample} overflows float64; scale the layer down")
     return result
 
 
-def _normalize(points: NDArray[np.float64], norm: Normalization) -> NDArray[np.float64]:
-    if norm.eps == 0:
-        if norm.kind == "rms_norm":
-            return np.asarray(rms_norm(points))
-        if norm.kind == "layer_norm":
-            return np.asarray(layer_norm(points))
-        return np.asarray(group_layer_norm(points, num_groups=norm.num_groups))
-    groups: NDArray[np.float64] = points.reshape(len(points), norm.num_groups or 1, -1)
-    scale = np.maximum(np.abs(groups).max(axis=-1, keepdims=True), np.sqrt(norm.eps))
-    groups = groups / scale  # no square can overflow now, and eps / scale^2 is at most 1
-    if norm.kind != "rms_norm":
-        groups = groups - groups.mean(axis=-1, keepdims=True)
-        groups = groups - groups.mean(axis=-1, keepdims=True)  # what rounding left of the mean
-    variance = np.square(groups).mean(axis=-1, keepdims=True) + norm.eps / scale / scale
-    return (groups / np.sqrt(variance)).reshape(points.shape)
+def _normalize(points: FloatArray, norm: Normalization) -> FloatArray:
+    if norm.kind == "rms_norm":
+        return rms_norm(points, eps=norm.eps)
+    if norm.kind == "layer_norm":
+        return layer_norm(points, eps=norm.eps)
+    return group_layer_norm(points, num_groups=norm.num_groups, eps=norm.eps)
 
 
-def _first_degenerate(points: NDArray[np.float64], norm: Normalization) -> int:
+def _first_degenerate(points: FloatArray, norm: Normalization) -> int:
     for i in range(len(points)):
         try:
             _normalize(points[i : i + 1], norm)

@@ -8,6 +8,8 @@ LNTheoryError
 │   └── FileFormatError                   a file that is not what it claims to be
 ├── RefutedError                          a certificate was asked for something false
 └── UndecidedError                        the precision limit was reached before a decision
+
+RankWarning (UserWarning)                 a float result hangs on the rank that a cut-off decided
 ```
 
 Every message names the sample, shape, field or number that is at fault and ends with the remedy.
@@ -67,3 +69,7 @@ class UndecidedError(LNTheoryError):
         super().__init__(message)
         self.samples = tuple(samples)
         self.precision = precision
+
+
+class RankWarning(UserWarning):
+    """A float result depends on which singular values the cut-off took for zero."""

@@ -1,0 +1,146 @@
+"""Turning what users pass into arrays, with errors that name the entry at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lntheory.errors import InvalidInputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def as_float_array(x: npt.ArrayLike, name: str = "x") -> FloatArray:
+    """Convert to a float64 array, refusing what has no faithful float64 reading.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers of any shape.
+    name : str
+        What the messages call it.
+
+    Returns
+    -------
+    ndarray of float64
+        Possibly the array passed in: not to be written to.
+
+    Raises
+    ------
+    InvalidInputError
+        For complex numbers, strings, dates, ragged lists and objects without a float value.
+    """
+    try:
+        array = np.asarray(x)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{name} is not a rectangular array of numbers ({error}).") from error
+    if array.dtype.kind == "O":
+        if any(isinstance(entry, (str, bytes, complex)) for entry in array.flat):
+            raise InvalidInputError(f"{name} holds strings or complex numbers; pass real numbers.")
+        try:
+            return array.astype(np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InvalidInputError(f"{name} holds entries that are not real numbers ({error}).") from error
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} has dtype {array.dtype}; pass real numbers (bool, int or float).")
+    with np.errstate(over="ignore"):
+        return np.asarray(array, dtype=np.float64)
+
+
+def require_finite(x: FloatArray, name: str = "x") -> None:
+    """Raise InvalidInputError naming the first NaN or infinity by sample and feature (last axis)."""
+    finite = np.isfinite(x)
+    if finite.all():
+        return
+    first = tuple(int(i) for i in np.argwhere(~finite)[0])
+    count = int(finite.size - np.count_nonzero(finite))
+    raise InvalidInputError(
+        f"{name} is {x[first]} at {sample_name(first[:-1])}, feature {first[-1]} ({count} such entries in "
+        f"all); remove or impute them first."
+    )
+
+
+def sample_name(index: tuple[int, ...]) -> str:
+    """How messages call a row: by its index, or its multi-index under leading axes."""
+    if not index:
+        return "the sample"
+    return f"sample {index[0]}" if len(index) == 1 else f"sample {index}"
+
+
+def as_samples(X: npt.ArrayLike) -> FloatArray:
+    """Validate finite samples of shape (n_samples, n_features), both at least one, as float64."""
+    samples = as_float_array(X, "X")
+    if samples.ndim != 2:
+        raise InvalidInputError(
+            f"X has shape {samples.shape}; expected (n_samples, n_features). "
+            "Reshape a single feature with X.reshape(-1, 1)."
+        )
+    if 0 in samples.shape:
+        raise InvalidInputError(
+            f"X has shape {samples.shape}; at least one sample and one feature are needed."
+        )
+    require_finite(samples, "X")
+    return samples
+
+
+def encode_labels(y: Iterable[Any], n_samples: int) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Number the classes by first appearance, comparing labels as Python does.
+
+    Lists and object arrays are never handed to numpy, which would turn ``[1, "1"]`` into two equal
+    strings; so 1 and "1" stay apart, while 1, 1.0 and True, equal in Python, are one class.
+
+    Parameters
+    ----------
+    y : iterable of hashable, length n_samples
+    n_samples : int
+        The number of samples that the labels belong to.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (n_samples,)
+    classes : tuple
+        ``classes[codes[i]] == y[i]``.
+
+    Raises
+    ------
+    InvalidInputError
+        For a wrong length or shape, a NaN label (never equal to itself) or an unhashable one.
+
+    Examples
+    --------
+    >>> encode_labels([1, "1", True], 3)
+    (array([0, 1, 0]), (1, '1'))
+    """
+    if isinstance(y, (str, bytes)):
+        raise InvalidInputError("y is one string; pass one label a sample, for instance list(y).")
+    if not isinstance(y, np.ndarray) and hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    if isinstance(y, np.ndarray):
+        if y.ndim != 1:
+            raise InvalidInputError(f"y has shape {y.shape}; expected ({n_samples},). Try y.ravel().")
+        y = y.tolist()
+    numbers: dict[Hashable, int] = {}
+    codes = []
+    for i, label in enumerate(y):
+        if isinstance(label, (np.generic, np.ndarray)) and label.ndim == 0:
+            label = label.item()
+        try:
+            code = numbers.setdefault(label, len(numbers))
+        except TypeError as error:
+            raise InvalidInputError(
+                f"The label of sample {i} is {label!r}, which is not hashable; pass one plain label a sample."
+            ) from error
+        if label != label:
+            raise InvalidInputError(
+                f"The label of sample {i} is {label!r}; drop or name missing labels first."
+            )
+        codes.append(code)
+    if len(codes) != n_samples:
+        raise InvalidInputError(
+            f"y has {len(codes)} labels for {n_samples} samples; pass one label a sample."
+        )
+    return np.array(codes, dtype=np.int64), tuple(numbers)

@@ -537,7 +537,7 @@ class LNNet:
             return balls.rounded_trace(self, samples)
         return list(self._forward(samples))
 
-    def winners(self, scores: FloatArray) -> NDArray[np.intp]:
+    def winners(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """Index into `classes` of the class that wins by these scores (as `decision_function` gives them)."""
         if self.readout.n_out > 1:
             return np.asarray(np.argmax(scores, axis=-1), dtype=np.intp)
@@ -571,7 +571,9 @@ class LNNet:
                     groups = groups - groups.mean(axis=-1, keepdims=True)
                 variance = (groups * groups).mean(axis=-1, keepdims=True)
                 points = (groups / np.sqrt(variance + dtype(self.normalization.eps))).reshape(points.shape)
-            scores = points @ self.readout.weight.T.astype(dtype) + self.readout.bias.astype(dtype)
+            scores: NDArray[Any] = points @ self.readout.weight.T.astype(dtype) + self.readout.bias.astype(
+                dtype
+            )
         return scores[:, 0] if self.readout.n_out == 1 else scores
 
     def _forward(self, points: FloatArray) -> Iterator[FloatArray]:
@@ -657,10 +659,10 @@ class LNNet:
 # ----------------------------------------------------------------------------------------------- float64
 
 
-def samples_of(X: ArrayLike, n_features: int) -> FloatArray:
+def samples_of(X: ArrayLike, n_features: int | None = None) -> FloatArray:
     """`X` as a finite float64 array of shape (n_samples, n_features), or `InvalidInputError`."""
     samples = as_samples(X)
-    if samples.shape[1] != n_features:
+    if n_features is not None and samples.shape[1] != n_features:
         raise InvalidInputError(f"X has {samples.shape[1]} features a sample, the net takes {n_features}")
     given = np.asarray(X)
     if given.dtype.kind in "iu" and (samples.astype(given.dtype) != given).any():

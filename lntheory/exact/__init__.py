@@ -1,0 +1,31 @@
+"""The library's verbs with no rounding: rational arithmetic, ball arithmetic, certificates.
+
+```
+lntheory.exact
+├── ssr, lssr                                   exact separability: Fraction, or an isolating enclosure
+├── layer_norm, rms_norm, group_layer_norm      balls (python-flint's arb) that enclose the true value
+├── enclose                                     a whole net on balls
+└── certify, verify, Certificate, data_sha256   proofs that a net classifies samples right
+```
+
+Whoever checks never imports whoever builds: nothing here imports `lntheory.construct`.
+"""
+
+from lntheory.exact.balls import Enclosure, enclose, group_layer_norm, layer_norm, rms_norm
+from lntheory.exact.certificate import Certificate, certify, data_sha256, verify
+from lntheory.exact.separability import AlgebraicEnclosure, lssr, ssr
+
+__all__ = [
+    "AlgebraicEnclosure",
+    "Certificate",
+    "Enclosure",
+    "certify",
+    "data_sha256",
+    "enclose",
+    "group_layer_norm",
+    "layer_norm",
+    "lssr",
+    "rms_norm",
+    "ssr",
+    "verify",
+]

@@ -1,0 +1,598 @@
+r"""LN-Nets in ball arithmetic: every number is a proved interval (python-flint's `arb`).
+
+Two enclosures of what a net does to a sample:
+
+*Balls* (any widths, normalization and eps): every operation is evaluated on balls. Sound, but balls forget
+that the coordinates of a point move together, and lose 3 to 4 bits a layer.
+
+*Arcs* (LayerNorm of three neurons, eps = 0): such a layer maps a circle to a circle, so a sample is one
+angle. It is carried as a base direction v and the angle r that the true point is within::
+
+                · · v                    An arc moves as a whole: its new half-width is at most
+            ·      ╱╲                    r · sup |f'| over the arc (mean value theorem), plus the
+           ·      o──► true point        angle by which rounding moved the base. Nothing is lost per
+            ·   (at most r away)         layer: arcs widen and narrow as the net stretches and merges.
+
+Derivation of the arcs
+----------------------
+LN(h) = √3 u/‖u‖ for h in R³, where u is h with its mean taken away. Write u by its first two coordinates
+(u₃ = -u₁ - u₂): then ‖u‖² = Q(u) = 2(u₁² + u₁u₂ + u₂²), and the points after a layer lie on the circle Q = 3.
+The next layer is an affine map u = A p + c of the plane, followed by u -> √3 u/‖u‖. A and c are exact: they
+come from W and b by subtractions, times 3 (LN does not see the factor).
+
+1. *Any length of v will do.* The base is the direction of a vector v of exact binary coordinates, so nothing
+   is ever normalized. Let s = √(v₁² + v₁v₂ + v₂²), so ‖v‖ = √2 s, and λ = ‖v‖/√3 = √(2/3) s. The point is
+   v/λ, and u' = A v + λ c has the direction of its image A v/λ + c. Let s' belong to u' as s to v.
+2. *Derivative.* Turning by 90 degrees in the geometry of Q is J = K/√3, K = [[-1, -2], [2, 1]], and its area
+   form is √3 det. When p moves by dθ, u moves by A J p dθ, so its angle moves by √3 det(u, A J p)/Q(u) dθ:
+   f' = det(u, A K p)/Q(u). As det(p, K p) = Q(p) = 3, the numerator is 3 det A + g·p, affine in p, where
+   g·p = det(c, A K p). In terms of v: **f' = s n/s'²** with **n = det(A) s + g·v/√6**.
+3. *Over the arc.* A point at angle at most r from p is p + d with ‖d‖ ≤ √3 r (chord ≤ arc), so |d₁|, |d₂| ≤
+   √2 r, as Q(d) ≥ 3/2 d₁² whatever d₂ is. Let ρ = s r. Then n moves by at most (2/√3) ρ (|g₁| + |g₂|)/√6, and
+   s' by at most ‖λ A d‖/√2 ≤ (2/√3) ρ Σ|aᵢⱼ|, since ‖e‖² ≤ 2(|e₁| + |e₂|)². We use 1.2 > 2/√3.
+   If the enclosure of s' reaches zero, the quotient is undefined (NaN) and stays so: lost, never guessed.
+4. *Rounding.* u' is computed as a ball of componentwise radii e₁, e₂, and its midpoint is the next v. The
+   exact vector is within √2 (e₁ + e₂) of v in norm, so s' is off by at most e₁ + e₂ and the direction by an
+   angle of at most π (e₁ + e₂)/s' (for x ≤ 1, arcsin x ≤ π x; beyond, no angle exceeds π). We use 3.2 > π.
+
+Together, with ρ' = s' r':  **ρ' = ρ |n ± ...| s'/(s' ± ...)² + 3.2 (e₁ + e₂)**. At the end the coordinates of
+the point, the third included, are √3 v/‖v‖ ± √2 r.
+
+Precision is set locally and restored: in python-flint it is global state.
+
+References
+----------
+Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255).
+F. Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", IEEE Transactions on
+Computers 66 (2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import flint
+import numpy as np
+from flint import arb, arb_mat, fmpq, fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+from lntheory.errors import DegenerateInputError, InvalidInputError, UndecidedError
+from lntheory.exact.rational import to_fmpq
+from lntheory.network import Layer, LNNet, Normalization
+from lntheory.validation import FloatArray
+
+__all__ = ["Enclosure", "enclose", "group_layer_norm", "layer_norm", "rms_norm"]
+
+Progress = Callable[[int, int], None]
+_T = TypeVar("_T")
+
+MAX_PRECISION = 1 << 16
+"""Bits at which predictions of a dyadic net give up."""
+
+# ------------------------------------------------------------------------------------- normalizations
+
+
+def layer_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any]:
+    """Balls that enclose LN(x) = (x - mean(x)) / sqrt(var(x) + eps), along the last axis.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., n_features)
+        Exact numbers (int, float, Fraction, Decimal, fmpq; a float is the rational that it is), or balls.
+    eps : float, default 0
+    precision : int, default 128
+        Bits. Of exact numbers each entry is enclosed to about this relative accuracy; of balls, the result is
+        as wide as they make it.
+
+    Returns
+    -------
+    ndarray of arb, the shape of x
+
+    Raises
+    ------
+    DegenerateInputError
+        If eps is 0 and a row of exact numbers has zero variance; decided exactly.
+    UndecidedError
+        If a row of balls may have zero variance.
+
+    Examples
+    --------
+    >>> print(layer_norm([1, 2, 3], precision=53)[0])
+    [-1.22474487139159 +/- 9.52e-16]
+    """
+    return _normalized(x, Normalization("layer_norm", eps=eps), precision)
+
+
+def rms_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any]:
+    """Balls that enclose x / sqrt(mean(x**2) + eps), along the last axis; otherwise as `layer_norm`.
+
+    Examples
+    --------
+    >>> print(rms_norm([3, -4, 0, 0])[0].str(30))
+    [1.20000000000000000000000000000 +/- 3e-34]
+    """
+    return _normalized(x, Normalization("rms_norm", eps=eps), precision)
+
+
+def group_layer_norm(
+    x: Any,
+    *,
+    num_groups: int | None = None,
+    group_size: int | None = None,
+    eps: float = 0.0,
+    precision: int = 128,
+) -> NDArray[Any]:
+    """Balls that enclose LN of each of `num_groups` equal groups (or groups of `group_size`).
+
+    Groups are of neighbours along the last axis; otherwise as `layer_norm`. Give one of `num_groups` and
+    `group_size`.
+
+    Examples
+    --------
+    >>> [int(ball.unique_fmpz()) for ball in group_layer_norm([5, 7, 2, 1], group_size=2)]
+    [-1, 1, 1, -1]
+    """
+    if (num_groups is None) == (group_size is None):
+        raise InvalidInputError("give exactly one of num_groups and group_size")
+    if group_size is not None:
+        width = (np.shape(np.asarray(x, dtype=object)) or (0,))[-1]
+        if isinstance(group_size, bool) or not isinstance(group_size, (int, np.integer)) or group_size < 1:
+            raise InvalidInputError(f"group_size={group_size!r}; it must be a positive integer")
+        if width % group_size:
+            raise InvalidInputError(f"group_size={group_size} does not divide the {width} features")
+        num_groups = width // group_size
+    return _normalized(x, Normalization("group_layer_norm", num_groups, eps), precision)
+
+
+def _normalized(x: Any, norm: Normalization, precision: int) -> NDArray[Any]:
+    try:
+        rows = np.array(x, dtype=object)
+    except ValueError:
+        raise InvalidInputError("x has rows of different lengths") from None
+    if rows.ndim == 0 or rows.size == 0:
+        raise InvalidInputError(f"x has shape {rows.shape}; give at least one row of numbers")
+    norm.check_width(rows.shape[-1], "x")
+    result = np.empty(rows.shape, dtype=object)
+    with flint.ctx.workprec(precision + 16):  # the 16 pay for the dozen roundings of one row
+        for at in np.ndindex(rows.shape[:-1]):
+            where = f"sample {at[0] if len(at) == 1 else at}" if at else "the row"
+            balls = _scaled(_centred([_exact(value, where) for value in rows[at]], norm), norm)
+            if balls is None:
+                raise DegenerateInputError(f"{where} has zero variance, where {norm.kind} is undefined")
+            if not all(ball.is_finite() for ball in balls):
+                raise UndecidedError(f"{where}: the ball of its variance contains zero; use narrower balls")
+            result[at] = balls
+    return result
+
+
+def _exact(value: Any, where: str) -> Any:
+    """A number as fmpq, a ball as arb."""
+    if isinstance(value, arb):
+        if not value.is_finite():
+            raise InvalidInputError(f"{where}: {value} is not finite")
+        if not value.is_exact():
+            return value
+        man, exp = value.man_exp()
+        return fmpq(man) * fmpq(2) ** int(exp)
+    return to_fmpq(value, where)
+
+
+def _centred(row: Sequence[Any], norm: Normalization) -> list[Any]:
+    """Every group less its mean (the row itself for RMSNorm), in the arithmetic of the entries."""
+    if norm.kind == "rms_norm":
+        return list(row)
+    size = len(row) // (norm.num_groups or 1)
+    result = []
+    for start in range(0, len(row), size):
+        group = row[start : start + size]
+        total = sum(group[1:], group[0])
+        mean = total / size
+        result += [value - mean for value in group]
+    return result
+
+
+def _scaled(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
+    """A centred row divided by the deviation of its groups; None if one is exactly zero, NaN if it may be."""
+    size = len(row) // (norm.num_groups or 1)
+    result = []
+    for start in range(0, len(row), size):
+        group = row[start : start + size]
+        square = sum((value * value for value in group[1:]), group[0] * group[0])
+        if square == 0 and norm.eps == 0:  # of balls: only if it is proved
+            return None
+        factor = (arb(square) / size + arb(norm.eps)).rsqrt()
+        result += [arb(value) * factor for value in group]
+    return result
+
+
+# ---------------------------------------------------------------------------------------- whole nets
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """What a net does to samples, enclosed.
+
+    Attributes
+    ----------
+    points : list of rows of arb
+        After the last layer, one row a sample (the samples themselves at depth 0).
+    scores : list of rows of arb
+        The read-out's scores.
+    lost : dict
+        Sample -> index of the layer at which its variance could not be told from zero; its balls are not
+        finite.
+    degenerate : dict
+        Sample -> index of the layer at which its variance is zero, proved; its balls are not finite.
+    method : str
+        ``"arcs"`` or ``"balls"``: the kind of enclosure, see the module.
+    precision : int
+    """
+
+    points: list[list[arb]]
+    scores: list[list[arb]]
+    lost: dict[int, int]
+    degenerate: dict[int, int]
+    method: str
+    precision: int
+
+
+def enclose(net: LNNet, X: FloatArray, *, precision: int, progress: Progress | None = None) -> Enclosure:
+    """Enclose the points after the last layer and the scores of every sample, at one precision.
+
+    Parameters
+    ----------
+    net : LNNet
+    X : ndarray of float64, shape (n_samples, n_features)
+        Read as the rationals that they are.
+    precision : int
+        Working precision in bits.
+    progress : callable (done, total), optional
+        Called after every layer.
+
+    Returns
+    -------
+    Enclosure
+
+    Examples
+    --------
+    >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+    >>> print(enclose(net, np.array([[3.0]]), precision=53).scores[0][0])
+    [2.40535117721182 +/- 2.62e-15]
+    """
+    with flint.ctx.workprec(precision):
+        state = _start(net, X)
+        for k in range(net.depth):
+            state.advance(k)
+            if progress is not None:
+                progress(k + 1, net.depth)
+        points = state.points()
+        scores = _affine(net.readout, points)
+        return Enclosure(points, scores, state.lost, state.degenerate, state.method, precision)
+
+
+def starting_precision(net: LNNet) -> int:
+    """Bits to try first: some room above what the parameters carry."""
+    if net.arithmetic == "float64":
+        return 128
+    parameters = (
+        value for layer in (*net.layers, net.readout) for value in (*layer.weight.flat, *layer.bias)
+    )
+    widest = max(abs(value.numerator).bit_length() for value in parameters)
+    return int(64 * (2 + widest // 64))
+
+
+class _State(Protocol):
+    """Enclosures of all samples, one layer further at every `advance` (called at the working precision)."""
+
+    method: str
+    lost: dict[int, int]
+    degenerate: dict[int, int]
+
+    def advance(self, k: int) -> None: ...
+    def points(self) -> list[list[arb]]: ...
+
+
+def _start(net: LNNet, X: FloatArray) -> _State:
+    norm = net.normalization
+    on_circle = norm.kind == "layer_norm" and norm.eps == 0 and all(layer.n_out == 3 for layer in net.layers)
+    return _Arcs(net, X) if on_circle and net.depth else _Balls(net, X)
+
+
+class _Arcs:
+    """The arcs of the module's docstring: per sample v₁, v₂ (exact), s (a ball) and [-ρ, ρ] (a ball)."""
+
+    method = "arcs"
+
+    def __init__(self, net: LNNet, X: FloatArray) -> None:
+        self.net = net
+        self.lost: dict[int, int] = {}
+        self.degenerate: dict[int, int] = {}
+        self.arcs: list[tuple[arb, arb, arb, arb]] = []
+        self._first = _exact_affine(net.layers[0], X)[0]
+
+    def advance(self, k: int) -> None:
+        if k == 0:
+            self._begin()
+            return
+        plane = _planar(self.net.layers[k])
+        if plane.is_zero:
+            self.degenerate.update((i, k) for i in range(len(self.arcs)) if i not in self.degenerate)
+        (a11, a12), (a21, a22), (c1, c2), (g1, g2) = plane.a1, plane.a2, plane.c, plane.g
+        det, slack_n, slack_s = plane.det, plane.slack_n, plane.slack_s
+        more_than_pi = arb("3.2")
+        arcs = []
+        for v1, v2, s, rho in self.arcs:
+            u1 = a11 * v1 + a12 * v2 + c1 * s
+            u2 = a21 * v1 + a22 * v2 + c2 * s
+            n = det * s + g1 * v1 + g2 * v2 + rho * slack_n
+            v1 = u1.mid()
+            v2 = u2.mid()
+            rounding = (u1 - v1) + (u2 - v2)
+            s = (v1 * (v1 + v2) + v2 * v2).sqrt()
+            lower = s + rounding + rho * slack_s
+            arcs.append((v1, v2, s, rho * n * s / (lower * lower) + rounding * more_than_pi))
+        self._keep(arcs, k)
+
+    def _begin(self) -> None:
+        """The first layer, exact but for one rounding: its inputs are any samples, not points of a circle."""
+        arcs = []
+        more_than_pi = arb("3.2")
+        for i, (h1, h2, h3) in enumerate(self._first):
+            total = h1 + h2 + h3
+            u1, u2 = 3 * h1 - total, 3 * h2 - total
+            if not (u1 or u2):
+                self.degenerate[i] = 0
+            # The first two of three exact coordinates, rounded to the working precision as balls.
+            ball1, ball2 = arb(u1) * 1, arb(u2) * 1
+            v1, v2 = ball1.mid(), ball2.mid()
+            s = (v1 * (v1 + v2) + v2 * v2).sqrt()
+            arcs.append((v1, v2, s, ((ball1 - v1) + (ball2 - v2)) * more_than_pi))
+        self._keep(arcs, 0)
+
+    def _keep(self, arcs: list[tuple[arb, arb, arb, arb]], k: int) -> None:
+        self.arcs = arcs
+        for i, arc in enumerate(arcs):
+            if not arc[3].is_finite() and i not in self.degenerate:
+                self.lost.setdefault(i, k)
+
+    def points(self) -> list[list[arb]]:
+        rows = []
+        length, reach = arb("1.5").sqrt(), arb(2).sqrt()
+        for v1, v2, s, rho in self.arcs:
+            off = rho * reach / s
+            scale = length / s
+            rows.append([v1 * scale + off, v2 * scale + off, -(v1 + v2) * scale + off])
+        return rows
+
+
+class _Balls:
+    """Every coordinate a ball: the general enclosure."""
+
+    method = "balls"
+
+    def __init__(self, net: LNNet, X: FloatArray) -> None:
+        self.net = net
+        self.lost: dict[int, int] = {}
+        self.degenerate: dict[int, int] = {}
+        integers, exponent = _integers(X)
+        unit = arb(2) ** exponent
+        self.rows: list[list[arb]] = [[arb(value) * unit for value in row] for row in integers]
+        self._first = _exact_affine(net.layers[0], X) if net.depth else None
+
+    def advance(self, k: int) -> None:
+        norm = self.net.normalization
+        if k == 0:  # centring is exact, so a far shift of the samples costs nothing
+            assert self._first is not None
+            integers, exponent = self._first
+            unit = fmpq(2) ** exponent
+            rows: list[list[Any]] = [[value * unit for value in row] for row in integers]
+        else:
+            rows = _affine(self.net.layers[k], self.rows)
+        self.rows = []
+        for i, row in enumerate(rows):
+            scaled = _scaled(_centred(row, norm), norm)
+            if scaled is None:
+                self.degenerate.setdefault(i, k)
+            elif i not in self.degenerate and not all(ball.is_finite() for ball in scaled):
+                self.lost.setdefault(i, k)
+            self.rows.append(scaled or [arb.nan()] * len(row))
+
+    def points(self) -> list[list[arb]]:
+        return self.rows
+
+
+def _affine(layer: Layer, rows: list[list[arb]]) -> list[list[arb]]:
+    weight, bias = arb_mat(_arbs(layer.weight)).transpose(), _arbs(layer.bias[None, :])[0]
+    product = arb_mat(rows) * weight
+    entries, width = product.entries(), len(bias)
+    return [
+        [value + shift for value, shift in zip(entries[i : i + width], bias, strict=True)]
+        for i in range(0, len(entries), width)
+    ]
+
+
+class _Plane(NamedTuple):
+    """A layer from circle to circle, in the terms of the module's docstring, at the working precision."""
+
+    a1: tuple[arb, arb]  # A, exact
+    a2: tuple[arb, arb]
+    c: tuple[arb, arb]  # c √(2/3), to be multiplied by s
+    g: tuple[arb, arb]  # g/√6
+    det: arb
+    slack_n: arb  # how far n moves for every unit of ρ
+    slack_s: arb  # how far s' moves
+    is_zero: bool  # the layer maps everything to zero variance
+
+
+def _planar(layer: Layer) -> _Plane:
+    rows = _integers(np.column_stack([layer.weight, layer.bias]))[0]
+    # On the circle x₃ = -x₁ - x₂, hence column differences; centring three outputs, times 3, hence row sums.
+    columns = [[row[0] - row[2], row[1] - row[2], row[3]] for row in rows]
+    totals = [a + b + c for a, b, c in zip(*columns, strict=True)]
+    plane = [[3 * value - total for value, total in zip(row, totals, strict=True)] for row in columns[:2]]
+    (a11, a12, c1), (a21, a22, c2) = plane
+    root_6, root_2_3 = arb(6).sqrt(), (arb(2) / 3).sqrt()
+    g1 = arb(c1 * (2 * a22 - a21) - c2 * (2 * a12 - a11)) / root_6
+    g2 = arb(c1 * (a22 - 2 * a21) - c2 * (a12 - 2 * a11)) / root_6
+    more_than_2_over_root_3 = arb("1.2")
+    return _Plane(
+        a1=(arb(a11), arb(a12)),
+        a2=(arb(a21), arb(a22)),
+        c=(arb(c1) * root_2_3, arb(c2) * root_2_3),
+        g=(g1, g2),
+        det=arb(a11 * a22 - a12 * a21),
+        slack_n=(g1.abs_upper() + g2.abs_upper()) * more_than_2_over_root_3,
+        slack_s=arb(abs(a11) + abs(a12) + abs(a21) + abs(a22)) * more_than_2_over_root_3,
+        is_zero=not any((*plane[0], *plane[1])),
+    )
+
+
+def _exact_affine(layer: Layer, X: FloatArray) -> tuple[list[list[fmpz]], int]:
+    """weight x + bias of every sample as integers times 2**exponent (the returned one)."""
+    samples, below = _integers(X)
+    rows, exponent = _integers(np.column_stack([layer.weight, layer.bias]))
+    weight = fmpz_mat([row[:-1] for row in rows]).transpose()
+    bias = [row[-1] << -below for row in rows]
+    products = (fmpz_mat(samples) * weight).tolist()
+    return [[a + b for a, b in zip(row, bias, strict=True)] for row in products], below + exponent
+
+
+def _integers(array: NDArray[Any]) -> tuple[list[list[fmpz]], int]:
+    """A matrix of floats or dyadic Fractions as integers times 2**exponent, exponent <= 0."""
+    if array.dtype == object:
+        shift = max(value.denominator.bit_length() - 1 for value in array.flat)
+        return [
+            [fmpz((value.numerator << shift) // value.denominator) for value in row] for row in array
+        ], -shift
+    mantissas, exponents = np.frexp(array)
+    whole = (mantissas * 2.0**53).astype(np.int64)
+    powers = exponents.astype(np.int64) - 53
+    lowest = min(0, int(powers[whole != 0].min(initial=0)))
+    shifts = np.where(whole != 0, powers - lowest, 0)
+    rows = zip(whole.tolist(), shifts.tolist(), strict=True)
+    return [[fmpz(m) << e for m, e in zip(row, by, strict=True)] for row, by in rows], lowest
+
+
+def _arbs(array: NDArray[Any]) -> list[list[arb]]:
+    """A matrix of floats or dyadic Fractions as exact balls."""
+    if array.dtype != object:
+        return [[arb(value) for value in row] for row in array.tolist()]
+    return [[arb((value.numerator, 1 - value.denominator.bit_length())) for value in row] for row in array]
+
+
+# ------------------------------------------------------------------------------- decisions and rounding
+
+
+def winner(scores: list[arb], n_classes: int) -> int | None:
+    """Index of the class that provably wins, the first of equal ones; None if the balls do not tell."""
+    if n_classes == 1:
+        return 0
+    if len(scores) == 1:
+        return 1 if scores[0] > 0 else 0 if scores[0] <= 0 else None
+    for j, score in enumerate(scores):
+        if all(_beats(score - other, j < k) for k, other in enumerate(scores) if k != j):
+            return j
+    return None
+
+
+def _beats(lead: arb, wins_ties: bool) -> bool:
+    return bool(lead > 0) or (wins_ties and bool(lead >= 0))
+
+
+def float_down(ball: arb) -> float:
+    """The largest float64 that is at most every number of the ball (minus infinity if there is none)."""
+    lower = ball.lower()
+    if not ball.is_finite():
+        return -math.inf
+    value = float(lower)
+    while arb(value) > lower:
+        value = math.nextafter(value, -math.inf)
+    return value + 0.0
+
+
+def float_up(ball: arb) -> float:
+    """The smallest float64 that is at least every number of the ball (infinity if there is none)."""
+    return -float_down(-ball) + 0.0
+
+
+def decided_classes(net: LNNet, X: FloatArray) -> NDArray[np.intp]:
+    """Index of the predicted class of every sample, proved; see `LNNet.predict`."""
+
+    def decide(left: list[int], precision: int) -> list[int | None]:
+        enclosure = enclose(net, X[left], precision=precision)
+        _require_defined(enclosure.degenerate, left)
+        return [winner(scores, len(net.classes)) for scores in enclosure.scores]
+
+    return np.array(_until_decided(net, X, decide), dtype=np.intp)
+
+
+def rounded_scores(net: LNNet, X: FloatArray) -> FloatArray:
+    """The scores of every sample as float64, off by less than one unit in the last place."""
+
+    def decide(left: list[int], precision: int) -> list[list[float] | None]:
+        enclosure = enclose(net, X[left], precision=precision)
+        _require_defined(enclosure.degenerate, left)
+        return [_rounded(scores) for scores in enclosure.scores]
+
+    return np.array(_until_decided(net, X, decide), dtype=np.float64)
+
+
+def rounded_trace(net: LNNet, X: FloatArray) -> list[FloatArray]:
+    """The points after every layer as float64, off by less than one unit in the last place."""
+
+    def decide(left: list[int], precision: int) -> list[list[list[float]] | None]:
+        layers = []
+        with flint.ctx.workprec(precision):
+            state = _start(net, X[left])
+            for k in range(net.depth):
+                state.advance(k)
+                _require_defined(state.degenerate, left)
+                layers.append([_rounded(point) for point in state.points()])
+        traces = zip(*layers, strict=True)
+        return [None if None in trace else [p for p in trace if p is not None] for trace in traces]
+
+    if net.depth == 0:
+        return []
+    traces = _until_decided(net, X, decide)
+    return [np.array([trace[k] for trace in traces]) for k in range(net.depth)]
+
+
+def _require_defined(degenerate: dict[int, int], left: list[int]) -> None:
+    for i, k in degenerate.items():
+        raise DegenerateInputError(
+            f"layers[{k}]: sample {left[i]} has zero variance, proved exactly; move the layer's bias"
+        )
+
+
+def _until_decided(
+    net: LNNet, X: FloatArray, decide: Callable[[list[int], int], Sequence[_T | None]]
+) -> list[_T]:
+    """Decide every sample, doubling the precision for those that are left."""
+    results: dict[int, _T] = {}
+    precision = starting_precision(net)
+    left = list(range(len(X)))
+    while True:
+        decisions = decide(left, precision)
+        results.update((i, d) for i, d in zip(left, decisions, strict=True) if d is not None)
+        left = [i for i in left if i not in results]
+        if not left:
+            return [results[i] for i in range(len(X))]
+        if 2 * precision > MAX_PRECISION:
+            raise UndecidedError(
+                f"{len(left)} samples, the first of them {left[0]}, are undecided at {precision} bits: "
+                "an exact tie or a zero variance cannot be told from a near one; change the net",
+                left,
+                precision,
+            )
+        precision *= 2
+
+
+def _rounded(balls: list[arb]) -> list[float] | None:
+    """The midpoints as float64 if every ball is much narrower than a unit in the last place there."""
+    smallest = arb((1, -1080))
+    if all(ball.rel_accuracy_bits() >= 60 or abs(ball) < smallest for ball in balls):
+        return [float(ball.mid()) + 0.0 for ball in balls]
+    return None

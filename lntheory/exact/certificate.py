@@ -1,0 +1,662 @@
+"""Proofs that a net classifies samples right, and the files that record them.
+
+What is proved: for the parameters and the inputs as they are (binary numbers), in real arithmetic, the
+read-out score of every sample's own class is larger than every other score. The proof is a computation in
+ball arithmetic (`lntheory.exact.balls`); this module knows nothing of how a net was made.
+
+::
+
+    net ───┐                                   ┌─ all margins > 0 ───► Certificate
+           ├─► balls at 128 bits ─► margins ───┼─ some margin < 0 ───► RefutedError
+    data ──┘       ▲                           └─ some contain 0 ──┐
+                   └───── twice the bits for those samples ◄───────┴─ at the limit: UndecidedError
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb, arb_mat
+from numpy.typing import ArrayLike, NDArray
+
+import lntheory
+from lntheory import jsonfile
+from lntheory.errors import (
+    DegenerateInputError,
+    FileFormatError,
+    InvalidInputError,
+    RefutedError,
+    UndecidedError,
+)
+from lntheory.exact import separability
+from lntheory.exact.balls import Enclosure, enclose, float_down, float_up, starting_precision
+from lntheory.network import LNNet, as_label, samples_of
+from lntheory.validation import FloatArray, encode_labels
+
+__all__ = ["Certificate", "certify", "data_sha256", "verify"]
+
+FORMAT = "lntheory.certificate"
+VERSION = 1
+MAX_PRECISION = 8192
+"""Bits at which a proof gives up unless told otherwise."""
+
+Progress = Callable[[int, int], None]
+Interval = tuple[float, float]
+
+_METHODS = {
+    "arcs": "arc enclosures on the circle (mean value theorem) in ball arithmetic",
+    "balls": "ball arithmetic",
+}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What `certify` proved of a net and labelled samples.
+
+    Attributes
+    ----------
+    n_samples, n_classes, depth, width : int
+        Of the data and the net (`n_classes` counts the net's classes).
+    arithmetic : {"float64", "dyadic"}
+        How the net holds its parameters.
+    precision : int
+        Bits of the ball arithmetic that decided the last sample.
+    margin : float
+        A proved lower bound on the smallest margin; positive.
+    margins : tuple of float
+        For every sample a proved lower bound, rounded down, on its margin: the right score minus the best
+        other one; twice the absolute score for a one-row read-out; infinite for a net of one class.
+        (A margin below the smallest float64 is positive by proof and rounds down to 0.)
+    float64_wrong, float32_wrong : int or None
+        How many samples the plain forward pass of that dtype (`LNNet.plain_scores`) got wrong on the machine
+        of the proof: an observation, not a theorem. None for a dyadic net, which has no such pass.
+    ssr_before, lssr_before, ssr_after, lssr_after : pair of float, or None
+        Enclosures, rounded outwards, of SSR and LSSR of the samples and of the points after the last layer.
+        None where the ratio is undefined or could not be told from that: all points coincide.
+    net_sha256, data_sha256 : str
+        `LNNet.sha256` and `data_sha256`.
+    method : str
+        The kind of enclosure that the proof used.
+    library_version : str
+        Version of this library.
+    """
+
+    n_samples: int
+    n_classes: int
+    depth: int
+    width: int
+    arithmetic: str
+    precision: int
+    margin: float
+    margins: tuple[float, ...]
+    float64_wrong: int | None
+    float32_wrong: int | None
+    ssr_before: Interval | None
+    lssr_before: Interval | None
+    ssr_after: Interval | None
+    lssr_after: Interval | None
+    net_sha256: str
+    data_sha256: str
+    method: str
+    library_version: str
+
+    @property
+    def float64_agrees(self) -> bool | None:
+        """Whether the plain float64 pass classified every sample right; None for a dyadic net."""
+        return None if self.float64_wrong is None else self.float64_wrong == 0
+
+    @property
+    def float32_agrees(self) -> bool | None:
+        """Whether the plain float32 pass classified every sample right; None for a dyadic net."""
+        return None if self.float32_wrong is None else self.float32_wrong == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as a JSON-able mapping; an infinite margin is None."""
+        result = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        result["margin"] = _finite_or_none(self.margin)
+        result["margins"] = [_finite_or_none(margin) for margin in self.margins]
+        for name in _INTERVALS:
+            result[name] = None if result[name] is None else list(result[name])
+        return result
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Certificate:
+        """The certificate of a mapping as `to_dict` gives it; `FileFormatError` names the field at fault."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise FileFormatError(f'format: expected "{FORMAT}"; this is no certificate')
+        if isinstance(data.get("version"), bool) or data.get("version") != VERSION:
+            raise FileFormatError(f"version: {data.get('version')!r}, this library reads version {VERSION}")
+        names = {field.name for field in fields(cls)}
+        for missing in sorted(names - data.keys()):
+            raise FileFormatError(f"field {missing!r} is missing")
+        for unknown in sorted(data.keys() - names - {"format", "version"}):
+            raise FileFormatError(f"unknown field {unknown!r}; is the file of a newer version?")
+        values = {name: _READERS[name](data[name], name) for name in names}
+        if len(values["margins"]) != values["n_samples"]:
+            raise FileFormatError(
+                f"margins: {len(values['margins'])} numbers for {values['n_samples']} samples"
+            )
+        return cls(**values)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a JSON file; it appears whole or not at all."""
+        data = self.to_dict()
+        data["margins"] = data.pop("margins")  # the long one last
+        lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in data.items()]
+        jsonfile.write(path, "{" + ",\n".join(lines) + "}\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Certificate:
+        """Read a certificate; `FileFormatError` names file and field. It proves nothing: `verify` does."""
+        data = jsonfile.read(path)
+        try:
+            return cls.from_dict(data)
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}: {error}") from None
+
+
+# -------------------------------------------------------------------------------------------------- proofs
+
+
+def certify(
+    net: LNNet,
+    X: ArrayLike,
+    y: Iterable[Any],
+    *,
+    max_precision: int = MAX_PRECISION,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Prove that the net gives every sample its label.
+
+    The statement: for these parameters and these inputs as they are, in real arithmetic, the score of
+    the right class exceeds every other score, for every sample. It is proved in ball arithmetic.
+
+    Parameters
+    ----------
+    net : LNNet
+    X : array_like, shape (n_samples, n_features)
+        Taken as float64, that is, as binary numbers.
+    y : iterable, shape (n_samples,)
+        Labels; each must equal one of ``net.classes``.
+    max_precision : int, default 8192
+        Bits at which to give up. Precision starts low and doubles for the samples that are left.
+    progress : callable (done, total), optional
+        Called after every layer, from the start again when precision rises.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    RefutedError
+        If a sample provably gets another class, has a label that the net does not know, or zero variance at
+        a layer. ``.samples`` names them.
+    UndecidedError
+        If at `max_precision` some margin still cannot be told from zero; an exact tie always ends here.
+    InvalidInputError
+        If X or y are not samples and labels of the net's kind.
+
+    Examples
+    --------
+    >>> from lntheory.network import Layer, LNNet
+    >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+    >>> certificate = certify(net, [[-2.0], [3.0]], ["low", "high"])
+    >>> certificate.precision, certificate.margin > 0, certificate.float32_agrees
+    (128, True, True)
+    >>> certify(net, [[-2.0], [3.0]], ["low", "low"])
+    Traceback (most recent call last):
+        ...
+    lntheory.errors.RefutedError: sample 1 does not get its label (its margin is at most -4.810702354423637)
+
+    References
+    ----------
+    Ni, Guo, Jia, Huang, ICML 2024 (arXiv 2406.01255): the nets whose existence the paper proves.
+    """
+    return _prove(net, X, y, starting_precision(net), max_precision, progress)
+
+
+def verify(
+    net: LNNet,
+    X: ArrayLike,
+    y: Iterable[Any],
+    certificate: Certificate,
+    *,
+    max_precision: int = MAX_PRECISION,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Prove everything again from net and data, and check that the certificate claims no more.
+
+    Nothing in the certificate is believed. Hashes and counts must be those of net and data; every margin
+    claimed must be at most the one proved here, every enclosure must contain the one proved here, and where
+    it says that a plain float pass is right, the pass must be right on this machine.
+
+    Returns
+    -------
+    Certificate
+        The one proved here.
+
+    Raises
+    ------
+    RefutedError
+        If a claim is false or more than is proved here; names it.
+    UndecidedError, InvalidInputError
+        As `certify`.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from lntheory.network import Layer, LNNet
+    >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+    >>> X, y = [[-2.0], [3.0]], ["low", "high"]
+    >>> certificate = certify(net, X, y)
+    >>> verify(net, X, y, certificate) == certificate
+    True
+    >>> verify(net, X, y, replace(certificate, n_samples=3))
+    Traceback (most recent call last):
+        ...
+    lntheory.errors.RefutedError: the certificate claims n_samples = 3, proved here: 2
+    """
+    labels = list(y) if not isinstance(y, np.ndarray) else y
+    samples = samples_of(X, net.n_features)
+    hashes = (("net_sha256", net.sha256), ("data_sha256", data_sha256(samples, labels)))
+    for name, value in hashes:  # cheap, so before the proof
+        _require(getattr(certificate, name) == value, certificate, name, value)
+    start = max(starting_precision(net), min(certificate.precision, max_precision))
+    proved = _prove(net, samples, labels, start, max_precision, progress)
+    _compare(certificate, proved)
+    return proved
+
+
+def data_sha256(X: ArrayLike, y: Iterable[Any]) -> str:
+    r"""SHA-256 of labelled samples.
+
+    The bytes that are hashed: the shape as ``"<n_samples> <n_features>\n"`` in ASCII; the samples as
+    float64, little-endian, in C order; the labels as a JSON array (no spaces, ASCII escapes, numpy scalars as
+    Python ones).
+
+    Examples
+    --------
+    >>> import hashlib, struct
+    >>> by_hand = b"2 1\n" + struct.pack("<2d", -2.0, 3.0) + b'["low","high"]'
+    >>> data_sha256([[-2.0], [3.0]], ["low", "high"]) == hashlib.sha256(by_hand).hexdigest()
+    True
+    """
+    samples = samples_of(X)
+    labels = [as_label(label, f"y[{i}]") for i, label in enumerate(_labels(y, len(samples)))]
+    digest = hashlib.sha256(f"{samples.shape[0]} {samples.shape[1]}\n".encode("ascii"))
+    digest.update(np.ascontiguousarray(samples, dtype="<f8").tobytes())
+    digest.update(jsonfile.canonical(labels).encode("ascii"))
+    return digest.hexdigest()
+
+
+def _prove(
+    net: LNNet, X: ArrayLike, y: Iterable[Any], precision: int, max_precision: int, progress: Progress | None
+) -> Certificate:
+    samples = samples_of(X, net.n_features)
+    labels = _labels(y, len(samples))
+    right = _class_indices(net, labels)
+    if (
+        isinstance(max_precision, bool)
+        or not isinstance(max_precision, (int, np.integer))
+        or max_precision < 2
+    ):
+        raise InvalidInputError(f"max_precision={max_precision!r}; give a number of bits, at least 2")
+    precision = min(precision, int(max_precision))
+
+    margins: list[float] = [0.0] * len(samples)
+    points: list[list[arb]] = [[]] * len(samples)
+    left = list(range(len(samples)))
+    while True:
+        enclosure = enclose(net, samples[left], precision=precision, progress=progress)
+        with flint.ctx.workprec(precision):
+            balls = [_margin(scores, right[i]) for i, scores in zip(left, enclosure.scores, strict=True)]
+        _refuse(net, enclosure, balls, left)
+        for i, ball, point in zip(left, balls, enclosure.points, strict=True):
+            margins[i], points[i] = float_down(ball), point
+        undecided = [i for i, ball in zip(left, balls, strict=True) if not ball > 0]
+        if not undecided:
+            break
+        if precision >= max_precision:
+            raise _undecided(enclosure, left, undecided)
+        left, precision = undecided, min(2 * precision, int(max_precision))
+
+    before = _enclosures_of_samples(samples, labels)
+    with flint.ctx.workprec(precision):
+        after = _enclosures_of_points(net, points, right) if net.depth else before
+    float64_wrong, float32_wrong = (
+        (_plain_wrong(net, samples, right, np.float64), _plain_wrong(net, samples, right, np.float32))
+        if net.arithmetic == "float64"
+        else (None, None)
+    )
+    return Certificate(
+        n_samples=len(samples),
+        n_classes=len(net.classes),
+        depth=net.depth,
+        width=net.width,
+        arithmetic=net.arithmetic,
+        precision=precision,
+        margin=min(margins),
+        margins=tuple(margins),
+        float64_wrong=float64_wrong,
+        float32_wrong=float32_wrong,
+        ssr_before=before[0],
+        lssr_before=before[1],
+        ssr_after=after[0],
+        lssr_after=after[1],
+        net_sha256=net.sha256,
+        data_sha256=data_sha256(samples, labels),
+        method=_METHODS[enclosure.method],
+        library_version=lntheory.__version__,
+    )
+
+
+def _labels(y: Iterable[Any], n_samples: int) -> list[Any]:
+    codes, classes = encode_labels(y, n_samples)
+    return [classes[code] for code in codes]
+
+
+def _class_indices(net: LNNet, labels: Sequence[Any]) -> NDArray[np.intp]:
+    index = {label: k for k, label in enumerate(net.classes)}
+    unknown = [i for i, label in enumerate(labels) if label not in index]
+    if unknown:
+        raise RefutedError(
+            f"the label {labels[unknown[0]]!r} of sample {unknown[0]} is not among the net's classes"
+            f"{_and_others(unknown)}; is the net for other data?",
+            unknown,
+        )
+    return np.array([index[label] for label in labels], dtype=np.intp)
+
+
+def _margin(scores: Sequence[arb], right: int) -> arb:
+    """The right score minus the best other; twice the signed score for a one-row read-out."""
+    if len(scores) == 1:
+        return scores[0] * (2 if right == 1 else -2)
+    leads = [scores[right] - score for k, score in enumerate(scores) if k != right]
+    smallest = leads[0]
+    for lead in leads[1:]:
+        smallest = smallest.min(lead)
+    return smallest
+
+
+def _refuse(net: LNNet, enclosure: Enclosure, balls: Sequence[arb], left: Sequence[int]) -> None:
+    """Raise `RefutedError` if anything is proved wrong."""
+    if enclosure.degenerate:
+        samples = [left[i] for i in sorted(enclosure.degenerate)]
+        layer = enclosure.degenerate[min(enclosure.degenerate)]
+        raise RefutedError(
+            f"sample {samples[0]} has zero variance at layers[{layer}], where {net.normalization.kind} is "
+            f"undefined{_and_others(samples)}",
+            samples,
+        )
+    wrong = {i: ball for i, ball in zip(left, balls, strict=True) if ball < 0}
+    if wrong:
+        first = min(wrong)
+        raise RefutedError(
+            f"sample {first} does not get its label (its margin is at most "
+            f"{float_up(wrong[first])}){_and_others(sorted(wrong))}",
+            sorted(wrong),
+        )
+
+
+def _undecided(enclosure: Enclosure, left: Sequence[int], undecided: Sequence[int]) -> UndecidedError:
+    lost = {left[i]: layer for i, layer in enclosure.lost.items()}
+    first = undecided[0]
+    reason = (
+        f"its variance at layers[{lost[first]}] cannot be told from zero"
+        if first in lost
+        else "its margin cannot be told from zero: an exact tie, or too close to one"
+    )
+    return UndecidedError(
+        f"sample {first} is undecided at the limit of {enclosure.precision} bits: {reason}"
+        f"{_and_others(undecided)}; raise max_precision or change the net",
+        undecided,
+        enclosure.precision,
+    )
+
+
+def _and_others(samples: Sequence[int]) -> str:
+    more = len(samples) - 1
+    return f" (and {more} other sample{'s' if more > 1 else ''})" if more else ""
+
+
+def _plain_wrong(
+    net: LNNet, X: FloatArray, right: NDArray[np.intp], dtype: type[np.float32] | type[np.float64]
+) -> int:
+    scores = net.plain_scores(X, dtype)
+    finite = np.isfinite(scores).reshape(len(scores), -1).all(axis=1)
+    return int(np.count_nonzero(~finite | (net.winners(scores) != right)))
+
+
+# -------------------------------------------------------------------------------------------- separability
+
+
+def _enclosures_of_samples(X: FloatArray, labels: Sequence[Any]) -> tuple[Interval | None, Interval | None]:
+    """SSR and LSSR of the samples, from their exact values; None if they all coincide."""
+    try:
+        ssr, lssr = separability.ssr(X, labels), separability.lssr(X, labels)
+    except DegenerateInputError:
+        return None, None
+    lower, upper = (
+        (lssr, lssr) if not isinstance(lssr, separability.AlgebraicEnclosure) else (lssr.lower, lssr.upper)
+    )
+    return (_down(ssr), _up(ssr)), (_down(lower), _up(upper))
+
+
+def _enclosures_of_points(
+    net: LNNet, points: Sequence[Sequence[arb]], right: NDArray[np.intp]
+) -> tuple[Interval | None, Interval | None]:
+    """SSR and LSSR of enclosed points: [lower, upper], rounded outwards.
+
+    SSR is evaluated on the balls. LSSR lies in [0, SSR]; where the total scatter of the points is proved to
+    be non-singular (after LN in the coordinates that are left when one of each group, which sum to zero, is
+    dropped) and there are two classes or two coordinates, the closed form narrows that:
+    1 - (m₁ m₂/m) δ' S_t⁻¹ δ, or the least root of the quadratic det(S_w - x S_t).
+    """
+    balls = arb_mat([list(row) for row in points])
+    total = _scatter(balls)
+    whole = _trace(total)
+    if not whole > 0:
+        return None, None
+    members = [np.flatnonzero(right == k) for k in np.unique(right)]
+    if len(members) == 1:
+        return (1.0, 1.0), (1.0, 1.0)
+    classes = [arb_mat([list(points[i]) for i in group.tolist()]) for group in members]
+    within = sum((_scatter(group) for group in classes[1:]), _scatter(classes[0]))
+    ssr = _unit_interval(_trace(within) / whole)
+    kept = _free_coordinates(net)
+    least = _least_ratio(_minor(within, kept), _minor(total, kept), classes, kept)
+    lower, upper = (0.0, 1.0) if least is None else _unit_interval(least)
+    return ssr, (lower, min(upper, ssr[1]))
+
+
+def _scatter(points: arb_mat) -> arb_mat:
+    """Sum of (x - mean)(x - mean)'."""
+    count = points.nrows()
+    ones = arb_mat(1, count, [1] * count)
+    means = (ones * points) * (arb(1) / count)
+    centred = points - ones.transpose() * means
+    return centred.transpose() * centred
+
+
+def _trace(matrix: arb_mat) -> arb:
+    return sum((matrix[i, i] for i in range(1, matrix.nrows())), matrix[0, 0])
+
+
+def _minor(matrix: arb_mat, kept: Sequence[int]) -> arb_mat:
+    return arb_mat([[matrix[i, j] for j in kept] for i in kept])
+
+
+def _free_coordinates(net: LNNet) -> list[int]:
+    """Coordinates that determine the others: LN makes every group sum to zero, so its last one is dropped."""
+    width = net.layers[-1].n_out
+    if net.normalization.kind == "rms_norm":
+        return list(range(width))
+    size = width // (net.normalization.num_groups or 1)
+    return [i for i in range(width) if i % size != size - 1]
+
+
+def _least_ratio(
+    within: arb_mat, total: arb_mat, classes: Sequence[arb_mat], kept: Sequence[int]
+) -> arb | None:
+    """Ball of the least eigenvalue of the pencil, or None if no closed form of ours proves one."""
+    try:
+        if len(classes) == 2:
+            counts = [group.nrows() for group in classes]
+            means = [
+                [arb(1) / n * _column_sum(g, j) for j in kept] for n, g in zip(counts, classes, strict=True)
+            ]
+            delta = arb_mat([[a - b] for a, b in zip(*means, strict=True)])
+            weight = arb(counts[0] * counts[1]) / sum(counts)
+            least = 1 - weight * (delta.transpose() * total.solve(delta))[0, 0]
+        elif len(kept) == 2:
+            ratio = total.solve(within)
+            half = (ratio[0, 0] + ratio[1, 1]) / 2
+            # Both roots are real, so what a ball says of a negative discriminant is rounding.
+            least = half - (half * half - ratio.det()).nonnegative_part().sqrt()
+        else:
+            return None
+    except ZeroDivisionError:  # the total scatter may be singular
+        return None
+    return least if least.is_finite() else None
+
+
+def _column_sum(matrix: arb_mat, j: int) -> arb:
+    return sum((matrix[i, j] for i in range(1, matrix.nrows())), matrix[0, j])
+
+
+def _unit_interval(ball: arb) -> Interval:
+    return max(0.0, float_down(ball)), min(1.0, float_up(ball))
+
+
+def _down(value: Any) -> float:
+    """The largest float64 at most this Fraction."""
+    nearest = float(value)
+    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
+
+
+def _up(value: Any) -> float:
+    return -_down(-value) + 0.0
+
+
+# -------------------------------------------------------------------------------------------- comparison
+
+_INTERVALS = ("ssr_before", "lssr_before", "ssr_after", "lssr_after")
+
+
+def _require(holds: bool, claimed: Certificate, name: str, proved: Any) -> None:
+    if not holds:
+        raise RefutedError(f"the certificate claims {name} = {getattr(claimed, name)}, proved here: {proved}")
+
+
+def _compare(claimed: Certificate, proved: Certificate) -> None:
+    """Raise `RefutedError` if a claim goes beyond what is proved."""
+    same = ["n_samples", "n_classes", "depth", "width", "arithmetic"]
+    if claimed.library_version == proved.library_version:
+        same += ["precision", "method"]
+    for name in same:
+        value = getattr(proved, name)
+        _require(getattr(claimed, name) == value, claimed, name, value)
+    if len(claimed.margins) != proved.n_samples:
+        raise RefutedError(
+            f"the certificate has {len(claimed.margins)} margins for {proved.n_samples} samples"
+        )
+    beyond = [i for i, (c, p) in enumerate(zip(claimed.margins, proved.margins, strict=True)) if not c <= p]
+    if beyond:
+        i = beyond[0]
+        raise RefutedError(
+            f"the certificate claims a margin of {claimed.margins[i]} for sample {i}, proved here: "
+            f"{proved.margins[i]}{_and_others(beyond)}",
+            beyond,
+        )
+    _require(claimed.margin <= proved.margin, claimed, "margin", proved.margin)
+    for name in _INTERVALS:
+        inner, outer = getattr(proved, name), getattr(claimed, name)
+        contains = outer is None or (inner is not None and outer[0] <= inner[0] and inner[1] <= outer[1])
+        _require(contains, claimed, name, inner)
+    for name in ("float64_wrong", "float32_wrong"):
+        count, here = getattr(claimed, name), getattr(proved, name)
+        _require(count is None or (here is not None and (here == 0 or count > 0)), claimed, name, here)
+
+
+# -------------------------------------------------------------------------------------------------- fields
+
+
+def _finite_or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _read_count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise FileFormatError(f"{name}: {_short(value)} is not a count")
+    return value
+
+
+def _read_optional_count(value: Any, name: str) -> int | None:
+    return None if value is None else _read_count(value, name)
+
+
+def _read_margin(value: Any, name: str) -> float:
+    if value is None:
+        return math.inf
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not (math.isfinite(value) and value >= 0)
+    ):
+        raise FileFormatError(f"{name}: {_short(value)} is not a margin (a number, 0 or more, or null)")
+    return float(value)
+
+
+def _read_margins(value: Any, name: str) -> tuple[float, ...]:
+    if not isinstance(value, list):
+        raise FileFormatError(f"{name}: {_short(value)} is not a list")
+    return tuple(_read_margin(margin, f"{name}[{i}]") for i, margin in enumerate(value))
+
+
+def _read_interval(value: Any, name: str) -> Interval | None:
+    if value is None:
+        return None
+    pair = isinstance(value, list) and len(value) == 2
+    numbers = pair and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
+    if not (numbers and 0 <= value[0] <= value[1] <= 1):
+        raise FileFormatError(f"{name}: {_short(value)} is not a pair of numbers lower <= upper in [0, 1]")
+    return float(value[0]), float(value[1])
+
+
+def _read_text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise FileFormatError(f"{name}: {_short(value)} is not a string")
+    return value
+
+
+def _read_hash(value: Any, name: str) -> str:
+    if not isinstance(value, str) or re.fullmatch("[0-9a-f]{64}", value) is None:
+        raise FileFormatError(f"{name}: {_short(value)} is not a SHA-256 in lower-case hexadecimals")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = str(value) if isinstance(value, jsonfile.Unreadable) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(["n_samples", "n_classes", "depth", "width", "precision"], _read_count),
+    **dict.fromkeys(["arithmetic", "method", "library_version"], _read_text),
+    **dict.fromkeys(["float64_wrong", "float32_wrong"], _read_optional_count),
+    **dict.fromkeys(_INTERVALS, _read_interval),
+    **dict.fromkeys(["net_sha256", "data_sha256"], _read_hash),
+    "margin": _read_margin,
+    "margins": _read_margins,
+}

@@ -6,7 +6,8 @@ drawn in
     z = (h . e1, h . e2) / sqrt(3),   e1 = (1, -1, 0) / sqrt(2),   e2 = (1, 1, -2) / sqrt(6),
 
 the plane coordinates of h: an isometry, scaled so that the circle has radius 1. There a layer sends z to
-the direction of A(z - o); two points whose line passes through the *centre* o, outside the segment between them, are merged::
+the direction of A(z - o); two points whose line passes through the *centre* o, outside the
+segment between them, are merged::
 
              . - ~ a ~ - .
           .'        \      '.              a and b see o in one direction: the layer maps them to one point
@@ -380,7 +381,7 @@ def _draw_points(axes: Axes, path: Trajectory, points: NDArray[np.float64]) -> N
             color=[colour],
             marker=marker,
             edgecolors="white",
-            linewidths=0.3 if size < 15 else 0.6,
+            linewidths=0 if size < 15 else 0.6,
             zorder=4 + k / 1000,
         )
 
@@ -629,7 +630,7 @@ def save_animation(
     path: Trajectory,
     file: str | os.PathLike[str],
     *,
-    max_frames: int = 120,
+    max_frames: int = 80,
     size: int = 520,
     progress: Progress | None = None,
 ) -> None:
@@ -651,23 +652,19 @@ def save_animation(
     if Path(file).suffix.lower() != ".gif":
         raise InvalidInputError(f"{file}: the animation is saved to a file named *.gif")
     frames = list(_frames(path, max_frames))
-    figure = Figure(figsize=(size / 100, size / 100), layout="constrained", dpi=100)
-    axes = figure.subplots()
+    figure = Figure(figsize=(size / 100, size / 100), dpi=100)
+    axes = figure.add_axes((0.13, 0.1, 0.84, 0.84))  # laying out anew would shake the picture, and take time
+    legend = _drawn(_legend_figure(path, size))  # drawn once: it never changes
     images, durations = [], []
     gliding = any(t > 0 for _, t in frames)
     for done, (stage, t) in enumerate(frames):
         axes.clear()
         between = None if t == 0 else (1 - t) * path.stages[stage] + t * path.stages[stage + 1]
         _draw_stage(axes, path, stage, between)
-        if len(path.classes) <= 12:
-            axes.legend(
-                handles=_legend(path)[: len(path.classes)],
-                loc="center",
-                fontsize=7,
-                frameon=False,
-                ncols=1 if len(path.classes) <= 6 else 2,
-            )
-        images.append(_drawn(figure).quantize(64, dither=Image.Dither.NONE))
+        picture = Image.new("RGB", (size + legend.width, size))
+        picture.paste(_drawn(figure))
+        picture.paste(legend, (size, 0))
+        images.append(picture.quantize(64, dither=Image.Dither.NONE))
         durations.append(_milliseconds(stage, t, path.depth, gliding))
         if progress is not None:
             progress(done + 1, len(frames))
@@ -675,6 +672,12 @@ def save_animation(
         images[0].save(
             beside, save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=True
         )
+
+
+def _legend_figure(path: Trajectory, size: int) -> Figure:
+    figure = Figure(figsize=(0.4 * size / 100, size / 100), dpi=100)
+    figure.legend(handles=_legend(path), loc="upper left", fontsize=7.5, frameon=False)
+    return figure
 
 
 def _drawn(figure: Figure) -> Image.Image:

@@ -211,15 +211,18 @@ def _refuse(bad: npt.NDArray[np.bool_], rows: FloatArray, what: str, why: str) -
 def _normalize(rows: FloatArray, eps: float, *, centre: bool) -> FloatArray:
     """Divide by the root of the mean square plus eps, after optional centring, along the last axis."""
     x = np.moveaxis(rows, -1, 0)
-    # The largest of |x| and sqrt(eps) goes to [1/2, 1): no square below can overflow, and what
-    # underflows is negligible beside it.
-    largest = np.maximum(np.abs(x).max(axis=0), math.sqrt(eps))
+    # The largest entry goes to [1/2, 1): no square can overflow, and what underflows is negligible.
+    largest = np.abs(x).max(axis=0)
     power = exponents(largest)
     v = scale(x, -power)
     if centre:
         v = centred(v)
     mean_square = sum_of_squares(v) / len(v)
-    if eps > 0.0:
-        mean_square = mean_square + scale(np.full_like(largest, eps), -2 * power)
-    result = v / np.sqrt(mean_square)
+    if eps == 0.0:
+        result = v / np.sqrt(mean_square)
+    else:
+        # Likewise for the larger of the row and sqrt(eps); outputs are then rounded once, at the end.
+        common = exponents(np.maximum(largest, math.sqrt(eps)))
+        total = scale(mean_square, 2 * (power - common)) + scale(np.full_like(largest, eps), -2 * common)
+        result = scale(v / np.sqrt(total), power - common)
     return np.ascontiguousarray(np.moveaxis(result, 0, -1))

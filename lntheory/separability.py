@@ -203,7 +203,7 @@ def lssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
     ----------
     Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255).
     """
-    return separability(X, y).lssr
+    return _warned(_one_shot(as_samples(X), y)).lssr
 
 
 def separability(X: npt.ArrayLike, y: Iterable[Any]) -> Separability:
@@ -237,16 +237,7 @@ def separability(X: npt.ArrayLike, y: Iterable[Any]) -> Separability:
     >>> s.lssr, s.rank, s.direction
     (0.0, 2, array([0., 1.]))
     """
-    samples = as_samples(X)
-    scatter = _scatter(samples, y)
-
-    def data_rank() -> int:
-        space = ModularRowSpace(samples.shape[1])
-        rows = residues(samples)
-        space.add((rows - rows[0]) % PRIME)
-        return space.rank
-
-    return _separability(scatter, data_rank)
+    return _warned(_one_shot(as_samples(X), y))
 
 
 class ScatterAccumulator:
@@ -364,10 +355,13 @@ class ScatterAccumulator:
 
     def lssr(self) -> float:
         """LSSR of all samples seen, as `lntheory.lssr`."""
-        return self.separability().lssr
+        return _warned(self._separability()).lssr
 
     def separability(self) -> Separability:
         """SSR, LSSR, direction, rank and error bound of all samples seen, as `lntheory.separability`."""
+        return _warned(self._separability())
+
+    def _separability(self) -> Separability:
         return _separability(self._scatter(), lambda: self._space.rank)
 
     def _start(self, origin: FloatArray) -> None:
@@ -474,6 +468,16 @@ def _ratio(scatter: _Scatter) -> float:
     return float(ss_within / (ss_within + ss_between))
 
 
+def _one_shot(samples: FloatArray, y: Iterable[Any]) -> Separability:
+    def data_rank() -> int:
+        space = ModularRowSpace(samples.shape[1])
+        rows = residues(samples)
+        space.add((rows - rows[0]) % PRIME)
+        return space.rank
+
+    return _separability(_scatter(samples, y), data_rank)
+
+
 def _separability(scatter: _Scatter, find_data_rank: Callable[[], int]) -> Separability:
     ratio = _ratio(scatter)
     within, between = _triangle(scatter.within), scatter.between
@@ -495,10 +499,7 @@ def _separability(scatter: _Scatter, find_data_rank: Callable[[], int]) -> Separ
     direction[active] = _unit_vector(weights, -(equilibrated + scatter.powers[active]))
     direction.flags.writeable = False
     values.flags.writeable = False
-    result = Separability(ratio, value, direction, rank, cutoff, values, data_rank, scatter.n_samples)
-    if result.cutoff_decided:
-        _warn(result)
-    return result
+    return Separability(ratio, value, direction, rank, cutoff, values, data_rank, scatter.n_samples)
 
 
 def _least_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
@@ -521,7 +522,10 @@ def _unit_vector(weights: FloatArray, powers: IntArray) -> FloatArray:
     return oriented
 
 
-def _warn(result: Separability) -> None:
+def _warned(result: Separability) -> Separability:
+    """The result, after a warning that points at the caller of the public function if the cut-off decided."""
+    if not result.cutoff_decided:
+        return result
     if result.data_rank > result.rank:
         what = (
             f"the samples, as the float64 numbers that they are, have rank {result.data_rank} about their "
@@ -537,5 +541,6 @@ def _warn(result: Separability) -> None:
         f"LSSR = {result.lssr:.6g} hangs on the rank {result.rank} that was decided on: {what}. "
         "Use lntheory.exact.lssr to decide exactly (with Decimal or Fraction entries for decimal data).",
         RankWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
+    return result

@@ -196,8 +196,9 @@ def _float_column(column: npt.NDArray[np.floating[Any]], j: int) -> tuple[list[i
         raise InvalidInputError(f"{_entry(i, j)} is {column[i]}; remove or impute it first.")
     mantissas, exponents = np.frexp(column.astype(np.float64))
     integers = np.ldexp(mantissas, 53).astype(np.int64)
-    trailing = np.where(integers == 0, 0, np.log2((integers & -integers).astype(np.float64)).astype(np.int64))
     nonzero = integers != 0
+    lowest_bit = (integers & -integers).astype(np.float64)
+    trailing = np.where(nonzero, np.frexp(lowest_bit)[1].astype(np.int64) - 1, 0)
     if not nonzero.any():
         return [0] * len(column), Fraction(1)
     powers = exponents.astype(np.int64) - 53 + trailing

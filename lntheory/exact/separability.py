@@ -410,12 +410,16 @@ def _count_at_most(polynomial: fmpz_poly, x: Fraction) -> int:
 
 
 def _simplest_between(lower: Fraction, upper: Fraction) -> Fraction:
-    """The fraction of least denominator in [lower, upper], by continued fractions (0 <= lower)."""
-    whole = -(-lower.numerator // lower.denominator)
-    if whole <= upper:
-        return Fraction(whole)
-    floor = lower.numerator // lower.denominator
-    return floor + 1 / _simplest_between(1 / (upper - floor), 1 / (lower - floor))
+    """The fraction of least denominator in [lower, upper], 0 <= lower, by continued fractions."""
+    (a, b), (c, d) = lower.as_integer_ratio(), upper.as_integer_ratio()
+    p0, q0, p1, q1 = 0, 1, 1, 0  # the last two convergents
+    while True:
+        whole = -(-a // b)
+        if whole * d <= c:
+            return Fraction(whole * p1 + p0, whole * q1 + q0)
+        floor = a // b
+        p0, q0, p1, q1 = p1, q1, floor * p1 + p0, floor * q1 + q0
+        a, b, c, d = d, c - floor * d, b, a - floor * b
 
 
 def _point(value: int) -> AlgebraicEnclosure:

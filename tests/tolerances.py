@@ -1,0 +1,41 @@
+"""Every tolerance that a test may use, each with its derivation. Exact routines need none.
+
+u = 2**-53 is the unit roundoff of float64; an ulp of Y > 0 is at least u Y and at most 2 u Y.
+"""
+
+from __future__ import annotations
+
+U = 2.0**-53
+
+LAYER_NORM = 8 * U
+"""|computed - exact| <= 8 u Y for each output of `layer_norm`, Y the row's largest absolute output.
+
+Centred values: u relative, plus a common 2u Y sigma from the mean (lntheory.centering.centred). Mean
+square: 2u from the centred values (the common error is orthogonal to them), u from squaring, u from the
+compensated sum, u from dividing by d: 5u; its root 2.5u + u. The quotient adds u. In all
+(u + 3.5u + u)|y| + 2u Y <= 7.5u Y, and the terms in u**2 (log2(d)**2 of them) stay below u Y/2 for
+every d that fits in memory.
+"""
+
+RMS_NORM = 4 * U
+"""|computed - exact| <= 4 u Y for each output of `rms_norm`: mean square 3u, root 1.5u + u, quotient u."""
+
+SUBNORMAL = 2.0**-1074
+"""Outputs below 2**-1022 (possible only with eps > 0) are rounded to multiples of 2**-1074, once."""
+
+SSR = 64 * U
+"""|ssr - exact| <= 64 u exact for `ssr`, for at most 12 samples and 5 features.
+
+Within: centred values u relative (the common error of the mean is orthogonal to them to first order),
+hence 2u, squares u, the compensated sum over samples u, the plain sum over features (positive terms) 4u:
+8u of SS_w.
+Between: class means of the centred values are off by 4u D, where D <= sqrt(12) rms is the feature's
+largest deviation; that moves SS_b = sum n_k (m_k - m)**2 by at most 2 * 4u D sum n_k |m_k - m|
+<= 8u sqrt(12) SS(X) < 28u SS(X), and roots of counts, products, squares and sums add 10u. The denominator is thus off by at most
+38u, the numerator by 8u, the quotient adds u: 47u, rounded up to the next power of two.
+"""
+
+SSR_STREAMING = 64 * U
+"""|streaming - one-shot| <= 64 u max(n_samples, n_features) for `ssr`: each sample enters the triangular
+factor by one orthogonal transformation of norm-wise relative error a few dozen u (Householder, columns of
+at most n_features + n_batch entries) and each merged mean adds a few u of the feature's range."""

@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch
@@ -655,6 +656,7 @@ def save_animation(
     figure = Figure(figsize=(size / 100, size / 100), dpi=100)
     axes = figure.add_axes((0.13, 0.1, 0.84, 0.84))  # laying out anew would shake the picture, and take time
     legend = _drawn(_legend_figure(path, size))  # drawn once: it never changes
+    palette = _palette(len(path.classes))
     images, durations = [], []
     gliding = any(t > 0 for _, t in frames)
     for done, (stage, t) in enumerate(frames):
@@ -664,7 +666,7 @@ def save_animation(
         picture = Image.new("RGB", (size + legend.width, size))
         picture.paste(_drawn(figure))
         picture.paste(legend, (size, 0))
-        images.append(picture.quantize(64, dither=Image.Dither.NONE))
+        images.append(picture.quantize(palette=palette, dither=Image.Dither.NONE))
         durations.append(_milliseconds(stage, t, path.depth, gliding))
         if progress is not None:
             progress(done + 1, len(frames))
@@ -678,6 +680,20 @@ def _legend_figure(path: Trajectory, size: int) -> Figure:
     figure = Figure(figsize=(0.4 * size / 100, size / 100), dpi=100)
     figure.legend(handles=_legend(path), loc="upper left", fontsize=7.5, frameon=False)
     return figure
+
+
+def _palette(n_classes: int) -> Image.Image:
+    """Greys, and every class's colour in a few tints.
+
+    A palette chosen by frequency would fade the colours of rare classes.
+    """
+    tints = max(1, min(6, 240 // n_classes))
+    colours = [np.full(3, grey) for grey in np.linspace(0, 1, 16)]
+    for colour, _ in _styles(min(n_classes, 240)):
+        colours += [w + (1 - w) * np.array(to_rgb(colour)) for w in np.arange(tints) * 0.15]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette((255 * np.array(colours)).round().astype(np.uint8).tobytes())
+    return palette
 
 
 def _drawn(figure: Figure) -> Image.Image:

@@ -1,0 +1,529 @@
+"""The command ``lntheory``: build, certify, re-prove, measure and draw, from files.
+
+Exit codes: 0 proved (or shown), 1 refuted, 2 bad input, 3 undecided, 130 interrupted. Results go to standard
+output (one JSON object with ``--json``), progress and errors to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import lntheory
+from lntheory.data import BUNDLED, Dataset, load_dataset, random_labels, read_fractions, save_dataset
+from lntheory.errors import InvalidInputError, LNTheoryError, RefutedError, UndecidedError
+from lntheory.files import replaced_directory_files
+
+if TYPE_CHECKING:
+    from lntheory.exact import AlgebraicEnclosure, Certificate
+    from lntheory.network import LNNet
+
+__all__ = ["main"]
+
+PROVED, REFUTED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+_STATUS = {REFUTED: "refuted", BAD_INPUT: "bad input", UNDECIDED: "undecided", INTERRUPTED: "interrupted"}
+
+app = typer.Typer(
+    name="lntheory",
+    help="LN-Nets that fit any labels, exactly certified. Exit codes: 0 proved, 1 refuted, 2 bad input, "
+    "3 undecided, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found: for programs (`values`) and for people (`rows` of a table)."""
+
+    values: dict[str, Any]
+    rows: list[tuple[str, str]]
+    as_json: bool
+    tables: list[Table] = field(default_factory=list)
+
+    def show(self) -> None:
+        if self.as_json:
+            print(json.dumps(self.values, allow_nan=False))
+            return
+        console = Console(soft_wrap=True, highlight=False, markup=False)
+        width = max((len(name) for name, _ in self.rows), default=0)
+        for name, text in self.rows:
+            console.print(f"{name:<{width}}  {text}")
+        for table in self.tables:
+            console.print(table)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    lntheory 0.1.0
+    0
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        result = typer.main.get_command(app).main(arguments, prog_name="lntheory", standalone_mode=False)
+        if not isinstance(result, Report):
+            return INTERRUPTED if result == INTERRUPTED else int(result or 0)
+        result.show()
+        sys.stdout.flush()
+        return PROVED
+    except (
+        BrokenPipeError
+    ):  # whoever was reading has read enough; keep the interpreter from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PROVED
+    except _USAGE_ERROR as error:
+        error.show()
+        return BAD_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail(INTERRUPTED, "interrupted; nothing was written", arguments)
+    except RefutedError as error:
+        return _fail(REFUTED, str(error), arguments, samples=list(error.samples))
+    except UndecidedError as error:
+        return _fail(UNDECIDED, str(error), arguments, samples=list(error.samples), precision=error.precision)
+    except LNTheoryError as error:
+        return _fail(BAD_INPUT, str(error), arguments)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(BAD_INPUT, f"{where}{error.strerror or error}", arguments)
+
+
+# The parent of every complaint about options and arguments, whichever parser this version of typer brings.
+_USAGE_ERROR: Any = typer.BadParameter.__base__
+
+
+def _fail(code: int, message: str, arguments: Sequence[str], **details: Any) -> int:
+    Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"{_STATUS[code]}: {message}")
+    if "--json" in arguments:
+        print(json.dumps({"status": _STATUS[code], "exit_code": code, "message": message, **details}))
+    return code
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error; a single line where that is no terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        console.print(f"{what} ...", markup=False, highlight=False)
+        yield lambda done, total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+# ----------------------------------------------------------------------------------------- what is asked
+
+
+class Labels(StrEnum):
+    """Whose labels: those of the data, or random ones."""
+
+    given = "given"
+    random = "random"
+
+
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help=f"A .csv with a header, an .npz with two arrays, or one of {', '.join(BUNDLED)}. The decimals "
+        "of a .csv are read as the nearest doubles, which is what nets are built for.",
+    ),
+]
+NetArgument = Annotated[Path, typer.Argument(metavar="NET", help="A net.json file.")]
+LabelOption = Annotated[
+    str | None,
+    typer.Option("--label", metavar="NAME", help="Column (.csv) or array (.npz, default y) of the labels."),
+]
+LabelsOption = Annotated[
+    Labels,
+    typer.Option("--labels", help="Random: uniform over as many classes as the data has, one label a "
+                 "distinct sample."),
+]  # fmt: skip
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is random.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"lntheory {lntheory.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _load(data: str, label: str | None, labels: Labels = Labels.given, seed: int = 0) -> Dataset:
+    dataset = load_dataset(data, label)
+    if labels is Labels.given:
+        return dataset
+    drawn = random_labels(dataset.X, len(dataset.classes), seed)
+    return dataset.with_labels(drawn, f"{dataset.name} with random labels (seed {seed})")
+
+
+# ------------------------------------------------------------------------------------------------ shatter
+
+
+@app.command()
+def shatter(
+    data: DataArgument,
+    label: LabelOption = None,
+    method: Annotated[
+        str, typer.Option(help="minority-merge, or projection-merge (the paper's).")
+    ] = "minority-merge",
+    labels: LabelsOption = Labels.given,
+    seed: SeedOption = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where net.json, certificate.json, data.npz and the pictures go; all or none."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> Report:
+    """Build a width-3 LN-Net that gives every sample its label, and prove that it does."""
+    dataset = _load(data, label, labels, seed)
+    if out is None:
+        net, certificate = _build_and_certify(dataset, method, seed)
+        return _shatter_report(dataset, net, certificate, None, [], as_json)
+    with replaced_directory_files(out) as staging:
+        net, certificate = _build_and_certify(dataset, method, seed)
+        net.save(staging / "net.json")
+        certificate.save(staging / "certificate.json")
+        save_dataset(dataset, staging / "data.npz")
+        pictures = _save_pictures(net, dataset, staging)
+    files = [out / name for name in ("net.json", "certificate.json", "data.npz", *(p.name for p in pictures))]
+    return _shatter_report(dataset, net, certificate, out, files, as_json)
+
+
+def _build_and_certify(dataset: Dataset, method: str, seed: int) -> tuple[LNNet, Certificate]:
+    from lntheory.exact import certify
+
+    with _progress("building the net") as progress:
+        net = lntheory.shatter(dataset.X, dataset.y, method=method, random_state=seed, progress=progress)
+    with _progress("certifying it") as progress:
+        return net, certify(net, dataset.X, dataset.y, progress=progress)
+
+
+def _save_pictures(
+    net: LNNet, dataset: Dataset, directory: Path, layers: list[int] | None = None
+) -> list[Path]:
+    if net.depth == 0:
+        return []  # no normalization, no circle
+    from lntheory.plotting import save_pictures  # matplotlib takes a while
+
+    with _progress("drawing") as progress:
+        return save_pictures(net, dataset.X, dataset.y, directory, layers=layers, progress=progress)
+
+
+def _shatter_report(
+    dataset: Dataset,
+    net: LNNet,
+    certificate: Certificate,
+    out: Path | None,
+    files: list[Path],
+    as_json: bool,
+) -> Report:
+    values = {
+        "status": "proved",
+        "data": dataset.name,
+        "n_samples": len(dataset.X),
+        "n_features": dataset.X.shape[1],
+        "n_classes": len(dataset.classes),
+        "n_parameters": net.n_parameters,
+        "provenance": net.to_dict().get("provenance"),
+        **_certificate_values(certificate),
+        "files": {path.stem: str(path) for path in files},
+    }
+    rows = [("samples", f"{len(dataset.X)} of {dataset.name}, {dataset.X.shape[1]} features")]
+    rows += _certificate_rows(certificate)
+    if out is None:
+        rows.append(("files", "none; name a directory with --out DIR to keep net, certificate and pictures"))
+    else:
+        rows.append(("files", f"{out}{os.sep}: " + ", ".join(path.name for path in files)))
+        if net.depth == 0:
+            rows.append(("pictures", "none: no LN layer was needed, so there is no circle to draw"))
+    return Report(values, rows, as_json)
+
+
+def _certificate_values(certificate: Certificate) -> dict[str, Any]:
+    values = certificate.to_dict()
+    for name in ("format", "version", "margins"):
+        del values[name]
+    return {**values, "wrong_samples": 0}
+
+
+def _certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
+    depth = f"{certificate.depth} LN layer{'' if certificate.depth == 1 else 's'}"
+    return [
+        ("depth", f"{depth} of width {certificate.width}" if certificate.depth else "0 LN layers (linear)"),
+        ("wrong samples", f"0 of {certificate.n_samples}, {certificate.n_classes} classes: proved"),
+        ("smallest margin", f"at least {certificate.margin:.6g}: proved"),
+        ("precision", f"{certificate.precision} bits, by {certificate.method}"),
+        ("arithmetic", _arithmetic(certificate)),
+        ("SSR", f"{_interval(certificate.ssr_before)} before, {_interval(certificate.ssr_after)} after"),
+        ("LSSR", f"{_interval(certificate.lssr_before)} before, {_interval(certificate.lssr_after)} after"),
+    ]
+
+
+def _arithmetic(certificate: Certificate) -> str:
+    if certificate.float64_wrong is None or certificate.float32_wrong is None:
+        return "dyadic: float64 no longer carries this net; its wider parameters are predicted in balls"
+    passes = ((64, certificate.float64_wrong), (32, certificate.float32_wrong))
+    told = [
+        f"plain float{bits} pass " + ("agrees" if not wrong else f"gets {wrong} wrong")
+        for bits, wrong in passes
+    ]
+    return f"float64 parameters; {', '.join(told)}"
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return "undefined"
+    lower, upper = interval
+    return f"{lower:.6g}" if f"{lower:.6g}" == f"{upper:.6g}" else f"[{lower:.3g}, {upper:.3g}]"
+
+
+# ------------------------------------------------------------------------------------------------- verify
+
+
+@app.command()
+def verify(
+    net: NetArgument,
+    data: DataArgument,
+    label: LabelOption = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check this certificate's hashes and claims as well."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> Report:
+    """Prove again, from the files alone, that the net gives every sample its label."""
+    from lntheory import exact
+    from lntheory.network import LNNet
+
+    claimed = None if certificate is None else exact.Certificate.load(certificate)
+    network, dataset = LNNet.load(net), _load(data, label)
+    with _progress("proving") as progress:
+        if claimed is None:
+            proved = exact.certify(network, dataset.X, dataset.y, progress=progress)
+        else:
+            proved = exact.verify(network, dataset.X, dataset.y, claimed, progress=progress)
+    values = {"status": "proved", "certificate_checked": claimed is not None, **_certificate_values(proved)}
+    rows = [("net", str(net)), *_certificate_rows(proved)]
+    if claimed is not None:
+        rows.append(("certificate", f"{certificate}: hashes are right, and it claims no more than is true"))
+    return Report(values, rows, as_json)
+
+
+# ---------------------------------------------------------------------------------------------------- ssr
+
+
+@app.command()
+def ssr(
+    data: DataArgument,
+    label: LabelOption = None,
+    labels: LabelsOption = Labels.given,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> Report:
+    """SSR and LSSR, overall and of each class against the rest: in float64, and exactly.
+
+    Exactly means of the doubles that the data is; of a .csv also of its decimals as they are written, which
+    is not the same data (0.1 is no double).
+    """
+    dataset = _load(data, label, labels, seed)
+    sources: dict[str, Any] = {"doubles": dataset.X}
+    if Path(data).suffix.lower() == ".csv":
+        sources["decimals as written"] = read_fractions(data, label)
+    classes = dataset.classes.tolist()
+    groupings = {"all classes": dataset.y.tolist()}
+    groupings |= {f"{c} against the rest": [v == c for v in dataset.y.tolist()] for c in classes}
+    measured, notes = [], []
+    with _progress("computing exactly") as progress:
+        for done, (name, y) in enumerate(groupings.items()):
+            result, warned = _measure(dataset.X, y, sources)
+            measured.append({"labels": name, "class": None if done == 0 else classes[done - 1], **result})
+            notes += [f"{name}: {text}" for text in warned]
+            progress(done + 1, len(groupings))
+    values = {
+        "status": "computed",
+        "data": dataset.name,
+        "n_samples": len(dataset.X),
+        "n_classes": len(classes),
+        "overall": measured[0],
+        "by_class": measured[1:],
+        "warnings": notes,
+    }
+    rows = [("data", f"{len(dataset.X)} samples of {dataset.name}, {len(classes)} classes")]
+    rows += [("warning", note) for note in notes]
+    return Report(values, rows, as_json, [_ssr_table(measured, list(sources))])
+
+
+def _measure(X: Any, y: list[Any], sources: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    from lntheory import exact
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = lntheory.separability(X, y)
+    result: dict[str, Any] = {
+        "float64": {
+            "ssr": found.ssr,
+            "lssr": found.lssr,
+            "rank": found.rank,
+            "error_bound": _finite(found.error_bound),
+        }
+    }
+    result |= {
+        name: {"ssr": _exact_value(exact.ssr(samples, y)), "lssr": _exact_value(exact.lssr(samples, y))}
+        for name, samples in sources.items()
+    }
+    return result, [str(warning.message) for warning in caught]
+
+
+_LONGEST_FRACTION = 400  # digits that a person, or a spreadsheet, would still want to see
+
+
+def _exact_value(value: Fraction | AlgebraicEnclosure) -> dict[str, Any]:
+    """Bounds as float64, rounded outwards; the fraction itself where it is a readable one."""
+    rational = isinstance(value, Fraction)
+    lower, upper = (value, value) if isinstance(value, Fraction) else (value.lower, value.upper)
+    result = {
+        "value": float(value),
+        "lower": _down(lower),
+        "upper": -_down(-upper) + 0.0,
+        "rational": rational,
+    }
+    bits = lower.numerator.bit_length() + lower.denominator.bit_length()
+    if lower == upper and bits * math.log10(2) < _LONGEST_FRACTION:
+        return {**result, "rational": True, "fraction": str(lower)}
+    return {**result, "fraction": None}
+
+
+def _down(value: Fraction) -> float:
+    nearest = float(value)
+    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _ssr_table(measured: list[dict[str, Any]], sources: list[str]) -> Table:
+    table = Table("labels", "", "float64", *(f"exact, {name}" for name in sources))
+    for entry in measured:
+        for verb in ("ssr", "lssr"):
+            cells = [f"{entry['float64'][verb]:.12g}", *(_exact_text(entry[name][verb]) for name in sources)]
+            table.add_row(entry["labels"] if verb == "ssr" else "", verb.upper(), *cells)
+    return table
+
+
+def _exact_text(value: dict[str, Any]) -> str:
+    if value["fraction"] is not None and len(value["fraction"]) <= 24:
+        return (
+            f"{value['fraction']} = {value['value']:.12g}" if "/" in value["fraction"] else value["fraction"]
+        )
+    return f"{value['value']:.15g} ({'rational' if value['rational'] else 'algebraic'})"
+
+
+# --------------------------------------------------------------------------------------------------- show
+
+
+@app.command()
+def show(
+    net: NetArgument,
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="Draw what it does to these.")] = None,
+    label: LabelOption = None,
+    layers: Annotated[
+        str | None, typer.Option(metavar="K,K,...", help="Draw the points after these many layers.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the pictures go; by default beside the net.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> Report:
+    """Say what a net is; with data, draw what it does to it (nothing is proved: see verify)."""
+    from lntheory.network import LNNet
+
+    network = LNNet.load(net)
+    values, rows = _net_values(network), _net_rows(network)
+    if data is None:
+        return Report(values, rows, as_json)
+    dataset = _load(data, label)
+    with _progress("predicting") as progress:
+        progress(0, 1)
+        predicted = network.predict(dataset.X).tolist()
+    wrong = sum(ours != theirs for ours, theirs in zip(predicted, dataset.y.tolist(), strict=True))
+    with replaced_directory_files(out or net.parent) as staging:
+        names = [path.name for path in _save_pictures(network, dataset, staging, _layer_numbers(layers))]
+    files = [(out or net.parent) / name for name in names]
+    values |= {"wrong_samples": wrong, "proved": False, "files": {path.stem: str(path) for path in files}}
+    rows.append(("wrong samples", f"{wrong} of {len(dataset.X)}, as computed (lntheory verify proves it)"))
+    rows.append(("pictures", ", ".join(map(str, files)) or "none: a net without LN layers draws no circle"))
+    return Report(values, rows, as_json)
+
+
+def _layer_numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise InvalidInputError(f"--layers {text}: give numbers separated by commas, as in 0,10,20") from None
+
+
+def _net_values(network: LNNet) -> dict[str, Any]:
+    return {
+        "status": "shown",
+        "depth": network.depth,
+        "width": network.width,
+        "n_features": network.n_features,
+        "n_parameters": network.n_parameters,
+        "classes": list(network.classes),
+        "normalization": network.normalization.to_dict(),
+        "arithmetic": network.arithmetic,
+        "sha256": network.sha256,
+        "provenance": network.to_dict().get("provenance"),
+    }
+
+
+def _net_rows(network: LNNet) -> list[tuple[str, str]]:
+    classes = [str(label) for label in network.classes]
+    listed = ", ".join(classes[:12]) + (", ..." if len(classes) > 12 else "")
+    provenance = network.to_dict().get("provenance") or {}
+    told = [f"{key} {value}" for key, value in provenance.items() if isinstance(value, (str, int, float))]
+    return [
+        ("LN-Net", f"{network.depth} layers of {network.normalization.kind}, width {network.width}"),
+        ("features", str(network.n_features)),
+        ("classes", f"{len(classes)}: {listed}"),
+        ("parameters", f"{network.n_parameters}, {network.arithmetic}"),
+        ("provenance", ", ".join(told) or "not stated"),
+        ("SHA-256", network.sha256),
+    ]

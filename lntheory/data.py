@@ -326,7 +326,7 @@ def _label_column(path: Path, line: int, header: list[str], label: str | None) -
 
 
 def _text_labels(texts: list[str]) -> NDArray[Any]:
-    if all(len(text) < 20 and _INTEGER.fullmatch(text) for text in texts):
+    if all(len(text) <= 20 and _INTEGER.fullmatch(text) for text in texts):
         values = [int(text) for text in texts]
         if all(-(2**63) <= value < 2**63 for value in values):
             return np.array(values, dtype=np.int64)

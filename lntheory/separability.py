@@ -307,7 +307,7 @@ class ScatterAccumulator:
         if not self._counts:
             self._start(samples[0])
         self._require_features(samples.shape[1])
-        self._rescale(exponents(np.abs(samples).max(axis=0)))
+        self._rescale(_least_powers(np.abs(samples).max(axis=0)))
         scaled = scale(samples, -self._powers)
         offsets = scaled - scale(self._origin, -self._powers)
         rows = [self._factor]
@@ -368,7 +368,7 @@ class ScatterAccumulator:
         d = len(origin)
         self._origin = origin.copy()
         self._factor = np.zeros((0, d))
-        self._powers = exponents(np.abs(origin))
+        self._powers = _least_powers(np.abs(origin))
         self._space = ModularRowSpace(d)
 
     def _require_features(self, n_features: int) -> None:
@@ -402,6 +402,11 @@ class ScatterAccumulator:
         offsets = np.stack(list(self._offsets.values()))
         between = _between(counts, offsets)
         return _Scatter(self._factor, between, self._powers, self.n_samples)
+
+
+def _least_powers(magnitudes: FloatArray) -> IntArray:
+    """Least powers of two above the magnitudes; for zero, below every float, so that any sample raises it."""
+    return np.where(magnitudes > 0, exponents(magnitudes), -1074)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ hence 2u, squares u, the compensated sum over samples u, the plain sum over feat
 8u of SS_w.
 Between: class means of the centred values are off by 4u D, where D <= sqrt(12) rms is the feature's
 largest deviation; that moves SS_b = sum n_k (m_k - m)**2 by at most 2 * 4u D sum n_k |m_k - m|
-<= 8u sqrt(12) SS(X) < 28u SS(X), and roots of counts, products, squares and sums add 10u. The denominator is thus off by at most
-38u, the numerator by 8u, the quotient adds u: 47u, rounded up to the next power of two.
+<= 8u sqrt(12) SS(X) < 28u SS(X), and roots of counts, products, squares and sums add 10u. The denominator
+is thus off by at most 38u, the numerator by 8u, the quotient adds u: 47u, rounded up to the next power of two.
 """
 
 SSR_STREAMING = 64 * U

@@ -208,7 +208,7 @@ def lssr(
     if polynomial == fmpz_poly([-1, 1]):
         return _point(1)
     lower, upper = _enclose(polynomial, Fraction(0), bound)
-    return AlgebraicEnclosure(lower, upper, tuple(int(c) for c in polynomial.coeffs()))
+    return AlgebraicEnclosure(lower, min(upper, Fraction(1)), tuple(int(c) for c in polynomial.coeffs()))
 
 
 @dataclass(frozen=True)

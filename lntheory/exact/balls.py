@@ -505,7 +505,7 @@ def _beats(lead: arb, wins_ties: bool) -> bool:
 def float_down(ball: arb) -> float:
     """The largest float64 that is at most every number of the ball (minus infinity if there is none)."""
     lower = ball.lower()
-    if not ball.is_finite():
+    if lower.is_nan():
         return -math.inf
     value = float(lower)
     while arb(value) > lower:

@@ -320,7 +320,7 @@ def _prove(
     while True:
         enclosure = enclose(net, samples[left], precision=precision, progress=progress)
         with flint.ctx.workprec(precision):
-            balls = [_margin(scores, right[i]) for i, scores in zip(left, enclosure.scores, strict=True)]
+            balls = [_margin(net, scores, right[i]) for i, scores in zip(left, enclosure.scores, strict=True)]
         _refuse(net, enclosure, balls, left)
         for i, ball, point in zip(left, balls, enclosure.points, strict=True):
             margins[i], points[i] = float_down(ball), point
@@ -378,8 +378,10 @@ def _class_indices(net: LNNet, labels: Sequence[Any]) -> NDArray[np.intp]:
     return np.array([index[label] for label in labels], dtype=np.intp)
 
 
-def _margin(scores: Sequence[arb], right: int) -> arb:
+def _margin(net: LNNet, scores: Sequence[arb], right: int) -> arb:
     """The right score minus the best other; twice the signed score for a one-row read-out."""
+    if len(net.classes) == 1:
+        return arb.pos_inf() if scores[0].is_finite() else arb.nan()  # a net undefined there proves nothing
     if len(scores) == 1:
         return scores[0] * (2 if right == 1 else -2)
     leads = [scores[right] - score for k, score in enumerate(scores) if k != right]
@@ -460,7 +462,7 @@ def _enclosures_of_points(
 
     SSR is evaluated on the balls. LSSR lies in [0, SSR]; where the total scatter of the points is proved to
     be non-singular (after LN in the coordinates that are left when one of each group, which sum to zero, is
-    dropped) and there are two classes or two coordinates, the closed form narrows that:
+    dropped) and there are two classes, or at most two coordinates, the closed form narrows that:
     1 - (m₁ m₂/m) δ' S_t⁻¹ δ, or the least root of the quadratic det(S_w - x S_t).
     """
     balls = arb_mat([list(row) for row in points])
@@ -519,6 +521,8 @@ def _least_ratio(
             delta = arb_mat([[a - b] for a, b in zip(*means, strict=True)])
             weight = arb(counts[0] * counts[1]) / sum(counts)
             least = 1 - weight * (delta.transpose() * total.solve(delta))[0, 0]
+        elif len(kept) == 1:
+            least = within[0, 0] / total[0, 0]
         elif len(kept) == 2:
             ratio = total.solve(within)
             half = (ratio[0, 0] + ratio[1, 1]) / 2

@@ -46,7 +46,7 @@ Kind = Literal["layer_norm", "rms_norm", "group_layer_norm"]
 Arithmetic = Literal["float64", "dyadic"]
 Label = str | int | float | bool
 
-_MOST_BITS = 1_000_000  # of a dyadic number's mantissa or exponent: a longer one is a mistake or an attack
+_MOST_BITS = 100_000  # of a dyadic number's mantissa or exponent: a longer one is a mistake or an attack
 _DYADIC = re.compile(r"(-?(?:0|[1-9][0-9]*))p(-?(?:0|[1-9][0-9]*))", re.ASCII)
 
 
@@ -75,6 +75,8 @@ def _dyadic(value: Any, where: str) -> Fraction:
             exact = Fraction(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"{where}: {value!r} is not a finite real number") from None
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _MOST_BITS:
+        raise InvalidInputError(f"{where}: the number needs more than {_MOST_BITS} bits; round it")
     if exact.denominator & (exact.denominator - 1):
         raise InvalidInputError(
             f"{where}: {exact} is not a binary number (its denominator is no power of two); round it to one"
@@ -142,7 +144,12 @@ def _decode(value: Any, where: str) -> float | Fraction:
         if len(match[1]) > _MOST_BITS * 0.302 or len(match[2]) > 8 or abs(int(match[2])) > _MOST_BITS:
             raise FileFormatError(f"{where}: {_short(value)} needs more than {_MOST_BITS} bits")
         return Fraction(int(flint.fmpz(match[1]))) * Fraction(2) ** int(match[2])
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or value != value
+        or abs(value) == math.inf
+    ):
         raise FileFormatError(f"{where}: {_short(value)} is not a finite float64 number")
     if isinstance(value, int) and not _is_double(Fraction(value)):
         raise FileFormatError(
@@ -299,7 +306,7 @@ class Normalization:
         eps: Any = self.eps
         if isinstance(eps, bool) or not isinstance(eps, (int, float, np.floating)):
             raise InvalidInputError(f"eps={eps!r} is not a number")
-        if not (math.isfinite(eps) and eps >= 0):
+        if not 0 <= eps < 2.0**1023:
             raise InvalidInputError(f"eps={eps!r}; it must be finite and not negative")
         object.__setattr__(self, "eps", float(eps) + 0.0)
 

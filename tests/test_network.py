@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 import pickle
@@ -47,22 +48,13 @@ def linear(values: list[Any], **changes: Any) -> LNNet:
 # ------------------------------------------------------------------------------------------------- values
 
 
-def test_what_a_net_is() -> None:
-    net = LNNet(
-        [Layer(np.ones((4, 2)), [1, 2, 3, 4]), Layer(np.ones((3, 4)), [1, 2, 3])],
-        Layer(np.eye(3), [0] * 3),
-        "abc"[:3].split() or [],
-    )
-    assert net
-
-
 @given(st.one_of(nets(), nets(width_3=True)))
 def test_shapes_and_counts(problem: tuple[LNNet, Any]) -> None:
-    net, X = problem
+    net, _ = problem
     sizes = [net.n_features, *(layer.n_out for layer in net.layers), net.readout.n_out]
     assert net.depth == len(net.layers)
     assert net.width == max(sizes[1:-1], default=0)
-    assert net.n_parameters == sum((n + 1) * m for n, m in zip(sizes[:-1], sizes[1:], strict=True))
+    assert net.n_parameters == sum((n + 1) * m for n, m in itertools.pairwise(sizes))
     assert len({layer.arithmetic for layer in (*net.layers, net.readout)} | {net.arithmetic}) == 1
     again = LNNet(net.layers, net.readout, net.classes, net.normalization, {"seed": 1})
     assert again == net
@@ -138,6 +130,7 @@ def test_parameters_are_float64_only_if_all_are() -> None:
         ([1, 2], [0], r"weight has shape \(2,\)"),
         ([[]], [0], "shape"),
         ([[1]], [[0]], "bias has shape"),
+        ([[Fraction(1, 2**100_001)]], [0], "more than 100000 bits"),
         ([[1]], [0, 1], "bias has 2 numbers for the 1 rows"),
         ([["1"]], [0], "not a real number"),
         ([[True]], [0], "not a real number"),
@@ -268,10 +261,9 @@ def test_dyadic_nets_never_round_silently() -> None:
     assert linear([tiny]).decision_function([[1.0], [-1.0]]).tolist() == [0.0, 0.0]
     assert linear([tiny]).predict([[1.0], [-1.0]]).tolist() == ["high", "low"]
     assert linear([tiny]).predict([[0.0]]).tolist() == ["low"]  # an exact zero, proved: the first class
+    tied = LNNet(line().layers, Layer([[1 + tiny, 1 + tiny, 1 + tiny]], [0]), ["a", "b"])
     with pytest.raises(UndecidedError, match="exact tie") as error:
-        LNNet(line().layers, Layer([[1, 1, 1]], [0]), ["a", "b"], provenance=None).__class__(
-            line().layers, Layer([[1 + tiny, 1 + tiny, 1 + tiny]], [0]), ["a", "b"]
-        ).predict([[1.5], [3.0]])
+        tied.predict([[1.5], [3.0]])
     assert error.value.samples == (0, 1)
     zero = LNNet([Layer([[1], [0], [0]], [0, 0, 0])], Layer([[tiny, 0, 0]], [0]), ["a", "b"])
     with pytest.raises(DegenerateInputError, match=r"layers\[0\]: sample 1 has zero variance"):
@@ -434,7 +426,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("layers.3.weight.1.2", "1p2\n", "not of the form"),
         ("layers.3.weight.1.2", "٣p0", "not of the form"),
         ("layers.3.weight.1.2", "0x1p3", "not of the form"),
-        ("layers.3.weight.1.2", "1p99999999", "bits"),
+        ("layers.3.weight.1.2", "1p100001", "bits"),
         ("layers.3.weight.1.2", "1p-99999999999999999999", "bits"),
         ("layers.3.weight.1.2", "9" * 400_000 + "p0", "bits"),
         ("layers.3.weight.1.2", 2**53 + 1, "is not a float64; write it as the string"),
@@ -452,6 +444,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("normalization.kind", "batch_norm", "normalization: normalization kind 'batch_norm'"),
         ("normalization.kind", ["layer_norm"], "normalization"),
         ("normalization.eps", -1, "normalization: eps=-1"),
+        ("normalization.eps", 10**400, "normalization: eps=1000"),
         ("normalization.num_groups", 3, "normalization: num_groups=3"),
         ("provenance", 3, "provenance must be a mapping"),
         ("surprise", 3, "unknown field 'surprise'"),
@@ -485,7 +478,7 @@ def test_numbers_that_are_none_are_refused(tmp_path: Path, token: str, place: st
     head, tail = place[:cut], place[cut:]
     end = "]" if tail.endswith("]") else ""
     (tmp_path / "net.json").write_text(text.replace(place, f"{head} {token}{end}"))
-    with pytest.raises(FileFormatError, match="net.json"):
+    with pytest.raises(FileFormatError, match=r"net\.json"):
         LNNet.load(tmp_path / "net.json")
 
 
@@ -505,9 +498,8 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
     whole = file.read_bytes()
     for length in range(len(whole) - 1):
         file.write_bytes(whole[:length])
-        if length < len(whole) - 1 and whole[:length].strip() != whole.strip():
-            with pytest.raises(FileFormatError, match="net.json"):
-                LNNet.load(file)
+        with pytest.raises(FileFormatError, match=r"net\.json"):
+            LNNet.load(file)
     for content in (
         b"[" * 100_000,
         b"\xff\xfe",
@@ -518,7 +510,7 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
         b"\x80\x04K\x01.",
     ):
         file.write_bytes(content)
-        with pytest.raises(FileFormatError, match="net.json"):
+        with pytest.raises(FileFormatError, match=r"net\.json"):
             LNNet.load(file)
     file.write_text(whole.decode().replace('"version": 1', '"version": 1, "version": 1'))
     with pytest.raises(FileFormatError, match="field 'version' appears twice"):

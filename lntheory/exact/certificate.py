@@ -613,11 +613,7 @@ def _read_optional_count(value: Any, name: str) -> int | None:
 def _read_margin(value: Any, name: str) -> float:
     if value is None:
         return math.inf
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not (math.isfinite(value) and value >= 0)
-    ):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 2**1023:
         raise FileFormatError(f"{name}: {_short(value)} is not a margin (a number, 0 or more, or null)")
     return float(value)
 

@@ -293,21 +293,23 @@ class Normalization:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise InvalidInputError(
-                f"normalization kind {self.kind!r}; choose one of {', '.join(get_args(Kind))}"
+                f"normalization kind {_short(self.kind)}; choose one of {', '.join(get_args(Kind))}"
             )
         groups: Any = self.num_groups
         if self.kind != "group_layer_norm":
             if groups is not None:
-                raise InvalidInputError(f"num_groups={groups!r} is only for group_layer_norm; leave it out")
+                raise InvalidInputError(
+                    f"num_groups={_short(groups)} is only for group_layer_norm; leave it out"
+                )
         elif isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1:
-            raise InvalidInputError(f"num_groups={groups!r}; group_layer_norm needs a positive integer")
+            raise InvalidInputError(f"num_groups={_short(groups)}; group_layer_norm needs a positive integer")
         else:
             object.__setattr__(self, "num_groups", int(groups))
         eps: Any = self.eps
         if isinstance(eps, bool) or not isinstance(eps, (int, float, np.floating)):
-            raise InvalidInputError(f"eps={eps!r} is not a number")
+            raise InvalidInputError(f"eps={_short(eps)} is not a number")
         if not 0 <= eps < 2.0**1023:
-            raise InvalidInputError(f"eps={eps!r}; it must be finite and not negative")
+            raise InvalidInputError(f"eps={_short(eps)}; it must be finite and not negative")
         object.__setattr__(self, "eps", float(eps) + 0.0)
 
     def check_width(self, width: int, where: str) -> None:

@@ -80,9 +80,9 @@ def plane_coordinates(points: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> h = np.array([[1.0, -1.0, 0.0]]) * np.sqrt(3 / 2)  # LN([1, -1, 0])
-    >>> plane_coordinates(h).round(12).tolist()
-    [[1.0, 0.0]]
+    >>> h = np.array([[1.0, 0.0, -1.0]]) * np.sqrt(3 / 2)  # LN([1, 0, -1])
+    >>> plane_coordinates(h).round(3).tolist()
+    [[0.5, 0.866]]
     """
     result: NDArray[np.float64] = (
         np.asarray(points, dtype=np.float64) @ np.stack([_E1, _E2], 1) / math.sqrt(3)

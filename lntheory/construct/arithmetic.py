@@ -1,0 +1,130 @@
+"""The numbers that a construction computes with: float64, or dyadic numbers of any chosen width.
+
+Both kinds do the same work through the same few verbs, on numpy arrays of float64 or of `flint.arb`
+(numpy applies ``+ - * /`` and ``np.sqrt`` to either). A construction is a search: its arithmetic need not
+be rigorous, it must only be accurate to `unit`. What it finds is proved afterwards, by the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import flint
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+
+class Arithmetic(Protocol):
+    """What a construction asks of its numbers."""
+
+    @property
+    def unit(self) -> Any:
+        """The unit round-off, as one of these numbers."""
+
+    def working(self) -> Any:
+        """A context inside which the numbers may be computed with."""
+
+    def array(self, values: ArrayLike) -> Array:
+        """Floats (or these numbers) as an array of these numbers, exactly."""
+
+    def rounded(self, values: Array) -> Array:
+        """The nearest numbers that a parameter of a net can hold."""
+
+    def exported(self, values: Array) -> Array:
+        """Rounded numbers as a `Layer` takes them."""
+
+
+@dataclass(frozen=True)
+class Float64:
+    """Plain float64."""
+
+    bits: int = 53
+
+    @property
+    def unit(self) -> float:
+        """Half a unit in the last place of 1."""
+        return 2.0**-53
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Overflow and division by zero are not errors here: such a candidate is never chosen."""
+        with np.errstate(all="ignore"):
+            yield
+
+    def array(self, values: ArrayLike) -> Array:
+        """`values` in float64."""
+        return np.asarray(values, dtype=np.float64)
+
+    def rounded(self, values: Array) -> Array:
+        """The values themselves."""
+        return values
+
+    def exported(self, values: Array) -> Array:
+        """The values themselves."""
+        return values
+
+
+@dataclass(frozen=True)
+class Dyadic:
+    """Dyadic numbers with mantissas of `bits` bits: midpoints of arb balls, whose radii are dropped.
+
+    Examples
+    --------
+    >>> wide = Dyadic(128)
+    >>> with wide.working():
+    ...     third = wide.rounded(wide.array([1.0]) / 3)
+    >>> wide.exported(third)[0].denominator == 2**129
+    True
+    """
+
+    bits: int
+
+    @property
+    def unit(self) -> flint.arb:
+        """Half a unit in the last place of 1."""
+        return flint.arb(2) ** -self.bits
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Sets flint's precision to `bits`, and restores it."""
+        with flint.ctx.workprec(self.bits):
+            yield
+
+    def array(self, values: ArrayLike) -> Array:
+        """`values` as an object array of arb."""
+        given = np.asarray(values)
+        result = np.empty(given.shape, dtype=object)
+        result.flat = [
+            value if isinstance(value, flint.arb) else flint.arb(float(value)) for value in given.flat
+        ]
+        return result
+
+    def rounded(self, values: Array) -> Array:
+        """Midpoints: exact numbers of at most `bits` bits."""
+        result = np.empty(values.shape, dtype=object)
+        result.flat = [value.mid() for value in values.flat]
+        return result
+
+    def exported(self, values: Array) -> Array:
+        """The same numbers as `fractions.Fraction`."""
+        result = np.empty(values.shape, dtype=object)
+        result.flat = [_fraction(value) for value in values.flat]
+        return result
+
+
+def _fraction(value: flint.arb) -> Fraction:
+    mantissa, exponent = (int(part) for part in value.man_exp())
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def floats(values: Array) -> NDArray[np.float64]:
+    """Float64 neighbours of an array of either kind of number."""
+    if values.dtype != object:
+        return np.asarray(values, dtype=np.float64)
+    return np.array([float(value) for value in values.flat], dtype=np.float64).reshape(values.shape)

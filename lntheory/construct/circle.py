@@ -1,0 +1,97 @@
+r"""The circle on which a width-3 LN-Net lives, and the labels along it.
+
+LN on R^3 centres onto the plane orthogonal to (1, 1, 1) and scales onto a circle of radius sqrt(3). In the
+orthonormal coordinates `basis` of that plane, divided by sqrt(3), every layer after the first is planar::
+
+    z on the unit circle  ──►  u = A z + c  ──►  u / |u|            c = -A o
+
+        o ·                    seen from the centre o outside the circle, the points of the near arc
+         `\ `·.                (between the two tangents) fall onto points of the far arc: the circle is
+           `\..·´¯¯`·.         folded two-to-one onto an arc shorter than a half circle. A only re-spaces
+             (         )       the directions; their order is o's alone.
+              `·.___.·´
+
+References
+----------
+Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lntheory.construct.arithmetic import Arithmetic, Array
+
+__all__ = ["basis", "is_readable", "n_runs", "normalized", "plane", "space"]
+
+
+def basis(arithmetic: Arithmetic) -> Array:
+    """Orthonormal basis (as columns) of the plane orthogonal to (1, 1, 1), shape (3, 2)."""
+    directions = arithmetic.array([[1.0, 1.0], [-1.0, 1.0], [0.0, -2.0]])
+    scaled: Array = directions / np.sqrt(arithmetic.array([2.0, 6.0]))
+    return scaled
+
+
+def plane(points: Array, arithmetic: Arithmetic) -> Array:
+    """Unit-circle coordinates of layer-normalized points of R^3, shape (n, 3) to (n, 2)."""
+    coordinates: Array = points @ basis(arithmetic) / np.sqrt(arithmetic.array([3.0]))
+    return coordinates
+
+
+def space(matrix: Array, offset: Array, arithmetic: Arithmetic) -> tuple[Array, Array]:
+    """Weight (3, 3) and bias (3,) that do on R^3 what ``z -> matrix @ z + offset`` does in the plane."""
+    columns = basis(arithmetic)
+    return columns @ matrix @ columns.T / np.sqrt(arithmetic.array([3.0])), columns @ offset
+
+
+def normalized(points: Array) -> Array:
+    """Layer normalization of the rows, as plainly as a framework does it: centre, then scale."""
+    width = points.shape[1]
+    centred = points - (points.sum(axis=1) / width)[:, None]
+    deviation = np.sqrt((centred * centred).sum(axis=1) / width)
+    scaled: Array = centred / deviation[:, None]
+    return scaled
+
+
+def n_runs(labels: NDArray[Any] | Sequence[int]) -> int:
+    """Number of maximal cyclic runs of equal labels (1 if all are equal).
+
+    Examples
+    --------
+    >>> n_runs([0, 0, 1, 1, 0]), n_runs([2, 2])
+    (2, 1)
+    """
+    values = np.asarray(labels)
+    return max(1, int(np.count_nonzero(values != np.roll(values, 1))))
+
+
+def is_readable(labels: NDArray[Any] | Sequence[int]) -> bool:
+    """Whether affine scores can read labels in this cyclic order: no pattern ``a..b..a..b``.
+
+    The classes' convex hulls are then disjoint polygons inscribed in the circle. C classes in C runs are
+    always readable, and up to 2C - 2 runs can be.
+
+    Examples
+    --------
+    >>> is_readable([1, 2, 1, 3]), is_readable([0, 1, 0, 1])
+    (True, False)
+    """
+    values = np.asarray(labels)
+    n_classes = len(np.unique(values))
+    if n_runs(values) > max(1, 2 * n_classes - 2):
+        return False
+    # A class met again must be the innermost one still open; whatever lies inside it is closed for good.
+    open_classes: list[int] = []
+    closed: set[int] = set()
+    for label in values[values != np.roll(values, 1)].tolist():
+        if label in closed:
+            return False
+        while label in open_classes and open_classes[-1] != label:
+            closed.add(open_classes.pop())
+        if label not in open_classes:
+            open_classes.append(label)
+    return True

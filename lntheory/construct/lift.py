@@ -1,0 +1,122 @@
+r"""The first layer: samples of any dimension onto the circle.
+
+With ``num(x) = u . (x - o)`` and ``den(x) = 1 - w . (x - o)`` positive on all samples, the direction of
+``(den, num)`` depends on the slope ``num / den`` alone: a projection of the samples from a centre (w != 0) or
+along a direction (w = 0). It is injective on any distinct samples for almost every (u, w). In two or more
+dimensions u can be chosen so that two given samples get the same slope: the first layer then merges a pair.
+
+::
+
+       num │      · ·              the order of the slopes is the order on the circle; the re-spacing
+           │   ·  ·                slope -> kappa (slope + beta) is chosen afterwards
+           │ · ·
+           └──────────── den
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lntheory.construct.arithmetic import Arithmetic, Array, Float64, floats
+
+__all__ = ["Projection", "projections"]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A first layer up to re-spacing: the numerator's and denominator's directions, and the pair to merge.
+
+    Attributes
+    ----------
+    centre, u, w : ndarray, shape (n_features,)
+    pair : (int, int) or None
+        Samples that get one slope; None if all slopes are to differ.
+    descending : bool
+        Whether the walk along the circle starts at the largest slope.
+    """
+
+    centre: NDArray[np.float64]
+    u: NDArray[np.float64]
+    w: NDArray[np.float64]
+    pair: tuple[int, int] | None
+    descending: bool
+
+    def rows(self, X: Array, arithmetic: Arithmetic) -> tuple[Array, Array]:
+        """Weight (2, n_features) and bias (2,) of ``(den, num)``; `X` as numbers of the arithmetic."""
+        centre, u, w = (arithmetic.array(part) for part in (self.centre, self.u, self.w))
+        if self.pair is not None:
+            i, j = self.pair
+            difference = (X[i] - centre) / _den(X[i], centre, w) - (X[j] - centre) / _den(X[j], centre, w)
+            # Remove from u what tells the pair apart; twice, since one pass leaves its own rounding behind.
+            for _ in range(2):
+                u = u - (u @ difference) / (difference @ difference) * difference
+        one = arithmetic.array([1.0])[0]
+        return np.stack([-w, u]), np.array([one + w @ centre, -(u @ centre)])
+
+
+def _den(x: Array, centre: Array, w: Array) -> Any:
+    return w.dtype.type(1) - w @ (x - centre) if w.dtype != object else 1 - w @ (x - centre)
+
+
+def slopes(rows: tuple[Array, Array], X: Array) -> Array:
+    """Slope num / den of every sample."""
+    den, num = (X @ rows[0].T + rows[1]).T
+    ratio: Array = num / den
+    return ratio
+
+
+def projections(
+    X: NDArray[np.float64], codes: NDArray[np.int64], movable: NDArray[np.bool_], merging: bool, rng: Any
+) -> Iterator[Projection]:
+    """Endless random projections of distinct samples; if `merging`, each merges a random movable pair.
+
+    Directions are drawn on features brought to equal spread, so that the scale of the data is immaterial.
+    Half of them look from a centre near a sample on the hull, which sets that sample apart from the others.
+    """
+    n_samples, n_features = X.shape
+    centre = X[0] + (X - X[0]).mean(axis=0)
+    with np.errstate(over="ignore"):
+        spread = np.sqrt(np.mean(np.square((X - centre) / _scale(X - centre)), axis=0)) * _scale(X - centre)
+    inverse = np.divide(1.0, spread, out=np.zeros(n_features), where=spread > 0)
+    groups = [np.flatnonzero((codes == c) & movable) for c in np.unique(codes[movable])]
+    groups = [group for group in groups if len(group) > 1]
+    sizes = np.array([len(group) - 1 for group in groups], dtype=float)
+    while True:
+        u = rng.standard_normal(n_features) * inverse
+        w = np.zeros(n_features)
+        if rng.random() < 0.5:
+            direction = rng.standard_normal(n_features) * inverse
+            heights = (X - centre) @ direction
+            top = heights.max() * (1 + 10 ** rng.uniform(-1.5, 1.0))
+            w = direction / top if top > 0 and np.isfinite(top) else w
+        pair = None
+        if merging:
+            group = groups[rng.choice(len(groups), p=sizes / sizes.sum())]
+            i, j = rng.choice(group, size=2, replace=False)
+            pair = (int(i), int(j))
+        yield Projection(centre, u, w, pair, bool(rng.random() < 0.5))
+
+
+def _scale(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    largest = np.abs(deviations).max(axis=0)
+    return np.where(largest > 0, largest, 1.0)
+
+
+def clearance(projection: Projection, X: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+    """Smallest gap between neighbouring slopes of unequal label, as a share of the whole range (0 if none)."""
+    float64 = Float64()
+    with float64.working():
+        rows = projection.rows(X, float64)
+        values = floats(slopes(rows, X))
+        order = np.argsort(values, kind="stable")
+        if projection.pair is not None:
+            order = order[order != projection.pair[0]]
+        gaps = np.diff(values[order])[codes[order][1:] != codes[order][:-1]]
+        spread = values[order[-1]] - values[order[0]]
+        share = float(gaps.min() / spread) if len(gaps) and spread > 0 else 0.0
+    return share if np.isfinite(share) else 0.0

@@ -1,0 +1,410 @@
+r"""Projection-merge: one pair of equal labels merged a layer, until the labels can be read out.
+
+The paper's construction and a shallower one share everything but which points have to move:
+
+* ``projection-merge`` [paper, Theorem 2]: every class is merged, the first layer only lifts. Three distinct
+  points of a circle can always be read out, so m distinct samples need at most ``max(1, m - 2)`` layers.
+* ``minority-merge`` [ours]: a point of a circle can always be cut off by a line, so the most frequent class may
+  stay where it is. With k samples outside it and C classes, ``k - C + 1`` merges leave one point of each other
+  class. In general position (d >= 2) the first layer merges too: at most ``max(1, k - C + 1)`` layers; for
+  any distinct samples at most ``k - C + 2``.
+
+Why hundreds of layers can work in float64. Each class has a *sink*, its last point in walking order, onto
+which its other points are merged in walking order, each once. A merge magnifies the error of the one point
+that moves, by about the square of (distance to the sink / distance to its neighbour); all other points are
+stretched by nearly 1, for the arc on which they lie is kept small (`ARC`) and so is mapped almost linearly.
+No point is ever magnified twice: errors grow like a power of the number of points, not exponentially.
+
+::
+
+    walking order     a · a b · b a · · a b a │A│ │B│ · ·         movers, then sinks A, B (and free points ·)
+                      └─► next to move                └── left behind by the walk: free points only
+
+Among the candidates for each layer (whether to land on the sink or on an equal neighbour; how far to reach; which
+free points to carry along) the one with the least predicted damage is taken: the sum of error / gap over
+neighbours of unequal label, plus what the points still to be moved will cost when they land.
+
+References
+----------
+Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lntheory.construct import circle
+from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
+from lntheory.construct.fold import ROUNDING, Folds, angle_between
+from lntheory.construct.lift import Projection, clearance, projections, slopes
+from lntheory.construct.readout import readout
+from lntheory.network import Layer
+
+__all__ = ["Construction", "merge"]
+
+ARC = 0.6
+"""Length (radians) of the arc that holds the points still to be moved and the sinks."""
+POOL, ATTEMPTS = 200, 24
+"""First layers drawn, and how many of the clearest are tried in float64."""
+SAFE, ENOUGH = 4.0, 2.0**10
+"""Smallest gap / error accepted; and at which no further first layer is tried."""
+PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
+"""Bits of the dyadic parameters tried where float64 does not carry."""
+
+Progress = Callable[[int, int], None]
+
+
+class _OutOfPrecision(Exception):
+    """The arithmetic cannot keep unequal labels apart any longer."""
+
+
+@dataclass(frozen=True)
+class Construction:
+    """The layers and read-out of a net, which samples each layer merges, and the smallest gap / error met."""
+
+    layers: tuple[Layer, ...]
+    readout: Layer
+    merges: tuple[tuple[int, ...], ...]
+    safety: float
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Representatives on the circle in walking order.
+
+    `points` (n, 3) are layer-normalized; `errors` bound the angle between a representative and every sample
+    that it stands for; `sinks` marks the points that others are merged onto.
+    """
+
+    points: Array
+    codes: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    errors: Array
+    sinks: NDArray[np.bool_]
+    free: int | None
+
+    def movers(self) -> NDArray[np.int64]:
+        """Indices of the points that still have to be merged."""
+        return np.flatnonzero(~self.sinks & (self.codes != (-1 if self.free is None else self.free)))
+
+    def sink(self, point: int) -> int:
+        """Index of the sink of this point's class."""
+        return int(np.flatnonzero(self.sinks & (self.codes == self.codes[point]))[0])
+
+    def safety(self, planar: Array) -> float:
+        """Smallest ratio of gap to error between neighbours of unequal label, around the circle."""
+        following = np.roll(planar, -1, axis=0)
+        gaps = np.abs(planar[:, 0] * following[:, 1] - planar[:, 1] * following[:, 0])
+        unequal = self.codes != np.roll(self.codes, -1)
+        unequal[-1] = False  # the cut
+        ratios = floats(gaps[unequal] / (self.errors + np.roll(self.errors, -1))[unequal])
+        return float(ratios.min(initial=np.inf)) if not np.isnan(ratios).any() else 0.0
+
+
+def merge(
+    X: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    *,
+    minority: bool,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Construction:
+    """Fit distinct samples by merges.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+        Distinct samples.
+    codes : ndarray of int, shape (n_samples,)
+        Labels ``0 .. C - 1``, C >= 2, all present.
+    minority : bool
+        Whether the most frequent class may stay unmerged.
+    rng : numpy Generator
+    progress : callable, optional
+        Called as ``progress(merges done, merges at most)``.
+
+    Returns
+    -------
+    Construction
+        In float64 where one is found that float64 carries, else in dyadic numbers.
+    """
+    free = int(np.argmax(np.bincount(codes))) if minority else None
+    movable = codes != (-1 if free is None else free)
+    several = bool(movable.any() and np.bincount(codes[movable]).max() > 1)
+    stages = [True, False] if minority and several and X.shape[1] > 1 else [False]
+    for merging in stages:
+        drawn = projections(X, codes, movable, merging, rng)
+        pool = [next(drawn) for _ in range(POOL)]
+        clear = np.array([clearance(projection, X, codes) for projection in pool])
+        pool = [pool[i] for i in np.argsort(-clear, kind="stable")]
+        best = _best_in_float64(X, codes, free, pool[:ATTEMPTS], progress)
+        if best is None:
+            best = _dyadic(X, codes, free, pool, merging, progress)
+        if best is not None:
+            return best
+    raise AssertionError("distinct samples can be lifted and merged at some precision")
+
+
+def _best_in_float64(
+    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, pool: list[Projection],
+    progress: Progress | None,
+) -> Construction | None:  # fmt: skip
+    best: Construction | None = None
+    for projection in pool:
+        try:
+            found = _build(
+                X, codes, free, projection, Float64(), max(SAFE, best.safety if best else 0), progress
+            )
+        except _OutOfPrecision:
+            continue
+        best = found
+        if best.safety >= ENOUGH:
+            break
+    return best
+
+
+def _dyadic(
+    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, pool: list[Projection], merging: bool,
+    progress: Progress | None,
+) -> Construction | None:  # fmt: skip
+    """The first precision that carries; where a merging first layer keeps failing, its samples may be in
+    special position, and a plain lift has to do."""
+    for bits in PRECISIONS[:3] if merging else PRECISIONS:
+        for projection in pool[:4]:
+            try:
+                return _build(X, codes, free, projection, Dyadic(bits), ENOUGH, progress)
+            except _OutOfPrecision:
+                continue
+    return None
+
+
+def _build(
+    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, projection: Projection,
+    arithmetic: Arithmetic, least: float, progress: Progress | None,
+) -> Construction:  # fmt: skip
+    """Lift, merge until readable, read out; `_OutOfPrecision` as soon as gap / error falls below `least`."""
+    with arithmetic.working():
+        (weight, bias), walk = _lifted(X, codes, free, projection, arithmetic)
+        parameters = [(weight, bias)]
+        merges: list[tuple[int, ...]] = [projection.pair or ()]
+        safety = _checked(walk, arithmetic, least)
+        total = len(walk.movers())
+        while not circle.is_readable(walk.codes):
+            (weight, bias), walk, pair = _merged(walk, arithmetic)
+            safety = min(safety, _checked(walk, arithmetic, least))
+            parameters.append((weight, bias))
+            merges.append(pair)
+            if progress is not None:
+                progress(len(merges) - 1, total)
+        scores = readout(walk.points, walk.codes, int(codes.max()) + 1, arithmetic)
+        scores = arithmetic.rounded(scores[0]), arithmetic.rounded(scores[1])
+        safety = min(safety, _margin(walk, scores, arithmetic))
+        if not safety >= least:
+            raise _OutOfPrecision
+        layers = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*parameters, scores]]
+    return Construction(tuple(layers[:-1]), layers[-1], tuple(merges), safety)
+
+
+def _checked(walk: _Walk, arithmetic: Arithmetic, least: float) -> float:
+    safety = walk.safety(circle.plane(walk.points, arithmetic))
+    if not safety >= least:
+        raise _OutOfPrecision
+    return safety
+
+
+def _margin(walk: _Walk, scores: tuple[Array, Array], arithmetic: Arithmetic) -> float:
+    """Smallest margin of the read-out over what the errors of the points can change."""
+    weight, bias = scores
+    if len(weight) == 1:
+        weight, bias = np.concatenate([weight * 0, weight]), np.concatenate([bias * 0, bias])
+    values = walk.points @ weight.T + bias
+    rows = np.arange(len(values))
+    size = np.sqrt((weight * weight).sum(axis=1)) + np.abs(bias)
+    slack = 2 * size.max() * (2 * walk.errors + 8 * arithmetic.unit)
+    leads = values[rows, walk.codes][:, None] - values
+    ratios = floats(leads / slack[:, None])
+    ratios[rows, walk.codes] = np.inf
+    return float(ratios.min()) if not np.isnan(ratios).any() else 0.0
+
+
+# ------------------------------------------------------------------------------------------ the first layer
+
+
+def _lifted(
+    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, projection: Projection,
+    arithmetic: Arithmetic,
+) -> tuple[tuple[Array, Array], _Walk]:  # fmt: skip
+    samples = arithmetic.array(X)
+    rows, offsets = projection.rows(samples, arithmetic)
+    values = slopes((rows, offsets), samples)
+    order = np.argsort(values, kind="stable")
+    if projection.descending:
+        order = order[::-1]
+    if projection.pair is not None:
+        order = order[order != projection.pair[0]]
+    kept = codes[order]
+    s = values[order]
+    kappa, beta = _respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arithmetic)
+    spaced = np.stack([rows[0], kappa * (rows[1] + beta * rows[0])])
+    shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
+    columns = circle.basis(arithmetic)
+    weight, bias = arithmetic.rounded(columns @ spaced), arithmetic.rounded(columns @ shifted)
+    raw = samples @ weight.T + bias
+    centred = raw - (raw.sum(axis=1) / 3)[:, None]
+    size = np.sqrt((centred * centred).sum(axis=1))
+    rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
+    errors = np.sqrt((rounding * rounding).sum(axis=1)) / size * (ROUNDING * arithmetic.unit)
+    sinks = np.zeros(len(order), dtype=bool)
+    for code in np.unique(kept[kept != (-1 if free is None else free)]):
+        sinks[np.flatnonzero(kept == code)[-1]] = True
+    points = circle.normalized(raw[order])
+    if projection.pair is not None:
+        i, j = projection.pair
+        apart = np.abs(circle.normalized(raw[[i]]) - circle.normalized(raw[[j]])).sum()
+        errors[j] = max(errors[i], errors[j]) + apart
+    return (weight, bias), _Walk(arithmetic.rounded(points), kept, order, errors[order], sinks, free)
+
+
+def _onto_arc(s: Array, arithmetic: Arithmetic) -> tuple[Any, Any]:
+    """The re-spacing that puts ordered slopes on an arc of length `ARC` around slope 0."""
+    width = abs(s[-1] - s[0])
+    return arithmetic.array([2 * np.tan(ARC / 2)])[0] / width, -(s[0] + s[-1]) / 2
+
+
+def _respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
+    """The re-spacing ``s -> kappa (s + beta)`` before the read-out: the smallest unequal gap made largest.
+
+    The gap between neighbours ``v, w`` after it is about ``kappa dv / sqrt((1 + v^2) (1 + w^2))``. Tried are
+    offsets that put a point next to an unequal one, or the middle, at 0, and scales that put such a point at
+    slope 1.
+    """
+    border = np.flatnonzero((codes != np.roll(codes, 1)) | (codes != np.roll(codes, -1)))
+    border = border[np.unique(np.linspace(0, len(border) - 1, 24).astype(int))]
+    unequal = np.flatnonzero(codes[1:] != codes[:-1])
+    steps = floats(np.abs(s[unequal + 1] - s[unequal]))
+    best: tuple[float, Any, Any] = (-1.0, None, None)
+    for beta in [*(-s[border]), -(s[0] + s[-1]) / 2]:
+        shifted = s + beta
+        distances = floats(np.abs(shifted[border]))
+        values = floats(shifted)
+        for at in np.flatnonzero(distances > 0):
+            kappa = 1 / np.abs(shifted[border[at]])
+            v = float(kappa) * values
+            gaps = float(kappa) * steps / np.sqrt((1 + v[unequal] ** 2) * (1 + v[unequal + 1] ** 2))
+            if (least := float(gaps.min(initial=np.pi))) > best[0]:
+                best = (least, kappa, beta)
+    if best[1] is None:
+        raise _OutOfPrecision
+    return best[1], best[2]
+
+
+# ------------------------------------------------------------------------------------------ a merging layer
+
+
+def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _Walk, tuple[int, int]]:
+    """One layer: the best candidate fold, its parameters, and the walk after it."""
+    planar = circle.plane(walk.points, arithmetic)
+    a = int(walk.movers()[0])
+    sense = 1 if angle_between(planar[a], planar[a + 1]) > 0 else -1
+    strict = isinstance(arithmetic, Dyadic)
+    candidates = list(_strict(walk, planar, a) if strict else _candidates(walk, planar, a))
+    if not candidates:
+        raise _OutOfPrecision
+    b, reach = np.array([c[0] for c in candidates]), np.array([c[1] for c in candidates])
+    folds = Folds.of(planar, np.full(len(b), a), b, reach, sense, arithmetic)
+    last = int(np.flatnonzero(walk.sinks)[-1])
+    sides = np.where(floats(folds.slope[:, last]) > 0, 1, -1)
+    kappa = 1 / (arithmetic.array([np.tan(ARC)])[0] * np.abs(folds.slope[:, last]))
+    tangents, bounds = folds.images(kappa, walk.errors, arithmetic)
+    if strict:
+        k, order = 0, np.r_[a + 1 : len(walk.codes), 0:a]
+    else:
+        k, order = _choice(walk, folds, tangents * -sides[:, None], bounds)
+    codes = walk.codes[order]
+    scale, beta = kappa[k], 0
+    errors = bounds[k]
+    if circle.is_readable(codes):
+        scale, beta = _respacing(folds.slope[k][order], codes)
+        shifted = replace_slope(folds, beta)
+        errors = shifted.images(np.full(len(b), scale), walk.errors, arithmetic)[1][k]
+    weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
+    weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
+    points = arithmetic.rounded(circle.normalized(walk.points[order] @ weight.T + bias))
+    pair = (int(walk.samples[a]), int(walk.samples[b[k]]))
+    after = _Walk(points, codes, walk.samples[order], errors[order], walk.sinks[order], walk.free)
+    return (weight, bias), after, pair
+
+
+def replace_slope(folds: Folds, beta: Any) -> Folds:
+    """The folds with slopes measured from an axis turned so that ``s -> s + beta``."""
+    return replace(folds, slope=folds.slope + beta)
+
+
+def _distances(planar: Array, a: int) -> NDArray[np.float64]:
+    """Angles from a to the points after it in walking order."""
+    return np.abs(angle_between(planar[a], planar[a + 1 :]))
+
+
+def _behind(planar: Array, a: int) -> float:
+    """Angle from a back to the point before it; a right angle at the cut."""
+    return abs(float(angle_between(planar[a - 1], planar[a]))) if a > 0 else np.pi / 2
+
+
+def _strict(walk: _Walk, planar: Array, a: int) -> Iterator[tuple[int, float]]:
+    """The one fold that catches a alone."""
+    b = walk.sink(a)
+    ahead = float(_distances(planar, a)[0])
+    yield b, 0.4 * min(ahead, _behind(planar, a))
+
+
+def _candidates(walk: _Walk, planar: Array, a: int) -> Iterator[tuple[int, float]]:
+    """Folds of a alone, or of a with up to two points ahead of it, onto its sink or an equal neighbour."""
+    ahead, behind, sink = np.concatenate([[0.0], _distances(planar, a)]), _behind(planar, a), walk.sink(a)
+    targets = [sink]
+    if walk.codes[a + 1] == walk.codes[a] and a + 1 != sink:
+        targets.append(a + 1)
+    for b in targets:
+        alone = min(ahead[1], behind)
+        reaches = [share * alone for share in (0.15, 0.3, 0.5, 0.7)]
+        if behind < 0.7 * ahead[1]:
+            reaches += [share * ahead[1] for share in (0.3, 0.5, 0.7)]
+        for j in range(1, min(3, b - a)):
+            reaches += [ahead[j] + share * (ahead[j + 1] - ahead[j]) for share in np.linspace(0.2, 0.8, 7)]
+        yield from ((b, float(r)) for r in reaches if 0 < r < 0.5 * ahead[b - a])
+
+
+def _choice(walk: _Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, NDArray[np.int64]]:
+    """The candidate of least predicted damage, and the walking order after it (without a)."""
+    n, rows = len(walk.codes), np.arange(len(folds.a))
+    order = np.argsort(keys, axis=1, kind="stable")
+    angles = np.arctan(np.take_along_axis(keys, order, 1))
+    errors = np.take_along_axis(bounds, order, 1)
+    codes = walk.codes[order]
+    unequal = codes[:, 1:] != codes[:, :-1]
+    ratios = np.where(unequal, (errors[:, 1:] + errors[:, :-1]) / np.diff(angles, axis=1), 0.0)
+    # What the movers will cost: their error, magnified by (distance / local spacing)^2 when they land.
+    movers = np.zeros(n, dtype=bool)
+    movers[walk.movers()] = True
+    movers = movers[order] & (order != folds.a[:, None])
+    at = np.arange(n)
+    low, high = np.clip(at - 3, 0, None), np.clip(at + 3, None, n - 1)
+    spacing = (angles[:, high] - angles[:, low]) / (high - low)
+    far = np.arctan(keys[rows, folds.b])[:, None] - angles
+    landing = np.where(movers, 4 * far**2 / spacing**2 * errors, 0.0)
+    # A mover that has come to lie beyond the sinks would be out of the walk's way.
+    sinks = walk.sinks[order] | (order == folds.a[:, None])
+    last = np.where(sinks, at, -1).max(axis=1)
+    beyond = at > last[:, None]
+    cut_off = np.cumsum(beyond & (codes != codes[rows, last][:, None]), axis=1) > 0
+    strays = (movers & cut_off).any(axis=1)
+    cost = ratios.sum(axis=1) + landing.sum(axis=1)
+    cost[strays | (folds.along <= 0).any(axis=1) | np.isnan(cost)] = np.inf
+    k = int(np.argmin(cost))
+    if not np.isfinite(cost[k]):
+        raise _OutOfPrecision
+    return k, order[k][order[k] != folds.a[k]]

@@ -1,0 +1,251 @@
+"""From labelled samples to an explicit LN-Net of width 3 that gives every sample its label.
+
+::
+
+    X, y ──► distinct? ──► one class? ──► linearly separable? ──► projection-merge ──► LNNet
+             (else error)   depth 0         depth 0                 one merge a layer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
+from scipy.sparse import block_array, csr_array
+
+from lntheory.construct.projection_merge import merge
+from lntheory.errors import ConflictingLabelsError, InvalidInputError
+from lntheory.network import Label, Layer, LNNet, as_label, samples_of
+from lntheory.validation import encode_labels
+
+__all__ = ["METHODS", "guaranteed_depth", "shatter"]
+
+METHODS = ("projection-merge", "minority-merge")
+
+FloatArray = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+def shatter(
+    X: ArrayLike,
+    y: Iterable[Any],
+    *,
+    method: str = "minority-merge",
+    random_state: int | np.random.Generator = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> LNNet:
+    """An explicit width-3 LN-Net that fits any labels of distinct samples (Ni et al., Theorem 2; here shallower).
+
+    The net is constructed, not trained. `lntheory.exact.certify` proves that it is right, and imports
+    nothing from here.
+
+    Parameters
+    ----------
+    X : array_like, shape (n_samples, n_features)
+        Finite numbers. Equal samples must carry equal labels.
+    y : sequence of str, int, float or bool, shape (n_samples,)
+        Any number of classes.
+    method : {"minority-merge", "projection-merge"}
+        ``"projection-merge"`` is the paper's: every class is merged, at most ``max(1, m - 2)`` layers for m
+        distinct samples. ``"minority-merge"`` leaves the most frequent class where it is: see
+        `guaranteed_depth`. Both stop as soon as the labels can be read out.
+    random_state : int or numpy Generator
+        The same seed gives the same net.
+    progress : callable, optional
+        Called as ``progress(merges done, merges at most)``; starts afresh if the construction tries again.
+
+    Returns
+    -------
+    LNNet
+        Of depth 0 if the classes are separated by affine scores. ``net.arithmetic`` is ``"float64"`` where
+        the plain float64 forward pass gives every sample its label, else ``"dyadic"``: wider parameters,
+        needed where thousands of samples or nearly equal samples exceed what float64 can carry.
+        ``net.provenance`` holds the method, the seed, the pair of samples merged by each layer and the
+        smallest ratio of gap to error bound met on the way.
+
+    Raises
+    ------
+    ConflictingLabelsError
+        If two equal samples carry different labels; names both.
+    InvalidInputError
+        For NaN, infinities, wrong shapes, no samples, unusable labels or an unknown method.
+
+    References
+    ----------
+    Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255), section 4.
+
+    Examples
+    --------
+    >>> net = shatter([[0, 0], [1, 1], [0, 1], [1, 0]], ["even", "even", "odd", "odd"])
+    >>> net.depth, net.width, net.predict([[0, 1], [1, 1]]).tolist()
+    (1, 3, ['odd', 'even'])
+    """
+    if method not in METHODS:
+        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    samples = samples_of(X)
+    codes, classes = _classes(y, len(samples))
+    kept = _distinct(samples, codes, classes)
+    rng, seed = _generator(random_state)
+    provenance: dict[str, Any] = {"method": method, "seed": seed}
+    readout = _depth_zero(samples[kept], codes[kept], len(classes))
+    if readout is not None:
+        return LNNet((), readout, classes, provenance={**provenance, "merges": []})
+    found = merge(samples[kept], codes[kept], minority=method == "minority-merge", rng=rng, progress=progress)
+    provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
+    provenance["safety"] = found.safety
+    return LNNet(found.layers, found.readout, classes, provenance=provenance)
+
+
+def guaranteed_depth(
+    class_sizes: Sequence[int], *, method: str = "minority-merge", general_position: bool = False
+) -> int:
+    """Depth that a construction never exceeds, from the numbers of distinct samples in each class.
+
+    Parameters
+    ----------
+    class_sizes : sequence of int
+        Distinct samples a class, each at least 1.
+    method : {"minority-merge", "projection-merge"}
+    general_position : bool
+        Whether, after a generic projection to the plane (so n_features >= 2), no three samples are collinear
+        and no three lines through disjoint pairs of samples are concurrent or parallel.
+
+    Returns
+    -------
+    int
+        With m samples in C >= 2 classes, k of them outside the largest: ``max(1, m - 2)`` for
+        ``"projection-merge"``; for ``"minority-merge"`` ``max(1, k - C + 1)`` in general position,
+        else ``k - C + 2`` (k - 1 and k for two classes). 0 for one class.
+
+    Examples
+    --------
+    >>> guaranteed_depth([50, 50]), guaranteed_depth([50, 50], general_position=True)
+    (50, 49)
+    >>> guaranteed_depth([50, 50], method="projection-merge")
+    98
+    """
+    sizes = [int(size) for size in class_sizes]
+    if not sizes or min(sizes) < 1:
+        raise InvalidInputError(f"class_sizes={sizes}; give one positive number a class")
+    if method not in METHODS:
+        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if len(sizes) == 1:
+        return 0
+    if method == "projection-merge":
+        return max(1, sum(sizes) - 2)
+    merges = sum(sizes) - max(sizes) - len(sizes) + 1
+    return max(1, merges) if general_position else merges + 1
+
+
+# ------------------------------------------------------------------------------------------------ the input
+
+
+def _classes(y: Iterable[Any], n_samples: int) -> tuple[Codes, tuple[Label, ...]]:
+    """Codes and classes, sorted where the labels can be compared."""
+    codes, found = encode_labels(y, n_samples)
+    classes = [as_label(label, "y") for label in found]
+    try:
+        order = sorted(range(len(classes)), key=lambda c: classes[c])  # type: ignore[arg-type, return-value]
+    except TypeError:
+        order = list(range(len(classes)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[codes], tuple(classes[c] for c in order)
+
+
+def _distinct(samples: FloatArray, codes: Codes, classes: Sequence[Label]) -> NDArray[np.int64]:
+    """Index of the first of every set of equal samples, in the order of the samples."""
+    _, first, inverse = np.unique(samples + 0.0, axis=0, return_index=True, return_inverse=True)
+    twins = first[inverse.reshape(-1)]
+    wrong = np.flatnonzero(codes != codes[twins])
+    if len(wrong):
+        j, i = int(wrong[0]), int(twins[wrong[0]])
+        raise ConflictingLabelsError(
+            f"samples {i} and {j} are equal but labelled {classes[codes[i]]!r} and {classes[codes[j]]!r}; "
+            f"no function of the samples can fit both ({len(wrong)} such samples): remove or relabel them"
+        )
+    return np.sort(first).astype(np.int64)
+
+
+def _generator(random_state: int | np.random.Generator) -> tuple[np.random.Generator, int | None]:
+    if isinstance(random_state, np.random.Generator):
+        return random_state, None
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InvalidInputError(
+            f"random_state={random_state!r}; give a non-negative integer or a numpy Generator"
+        )
+    return np.random.default_rng(int(random_state)), int(random_state)
+
+
+# ------------------------------------------------------------------------------------------------- depth 0
+
+
+def _depth_zero(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
+    """A read-out without any layer, where affine scores separate the classes with a margin float64 sees."""
+    if n_classes == 1:
+        return Layer(np.zeros((1, X.shape[1])), [1.0])
+    centre = X[0] + (X - X[0]).mean(axis=0)
+    largest = np.abs(X - centre).max(axis=0)
+    scale = np.where(largest > 0, np.exp2(-np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))), 0.0)
+    if not np.isfinite(scale).all():
+        return None
+    affine = np.column_stack([(X - centre) * scale, np.ones(len(X))])
+    scores = _separating(affine, codes, n_classes)
+    if scores is None:
+        return None
+    weight = scores[:, :-1] * scale
+    bias = scores[:, -1] - weight @ centre
+    # Accepted only where rounding cannot decide: a margin well above what the forward pass can lose.
+    values = X @ weight.T + bias
+    slack = 4 * (X.shape[1] + 2) * 2.0**-53 * (np.abs(X) @ np.abs(weight).T + np.abs(bias)).max(axis=1)
+    rows = np.arange(len(X))
+    own = values[rows, codes].copy()
+    values[rows, codes] = -np.inf
+    if not (own - values.max(axis=1) > 8 * slack).all():
+        return None
+    if n_classes == 2:
+        return Layer(weight[1:] - weight[:1], bias[1:] - bias[:1])
+    return Layer(weight, bias)
+
+
+def _separating(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:
+    """Rows of class scores whose argmax is right on all rows of `affine`, or None if there are none."""
+    fit: FloatArray = np.linalg.lstsq(affine, np.eye(n_classes)[codes], rcond=None)[0].T
+    if (np.argmax(affine @ fit.T, axis=1) == codes).all():
+        return fit
+    if n_classes > 2:  # classes that are not separable in pairs are not separable at all, and pairs are quick
+        for c, e in combinations(range(n_classes), 2):
+            pair = (codes == c) | (codes == e)
+            if _separating(affine[pair], (codes[pair] == e).astype(np.int64), 2) is None:
+                return None
+    return _by_linear_program(affine, codes, n_classes)
+
+
+def _by_linear_program(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:
+    """Scores with ``own - other >= 1`` on every row, by linear programming."""
+    if n_classes == 2:
+        signs = np.where(codes == 1, -1.0, 1.0)
+        constraints: Any = affine * signs[:, None]
+        found = linprog(
+            np.zeros(affine.shape[1]), A_ub=-constraints, b_ub=-np.ones(len(affine)), bounds=(None, None),
+            method="highs",
+        )  # fmt: skip
+        return np.stack([found.x, np.zeros_like(found.x)]) if found.status == 0 else None
+    blocks = []
+    for c in range(n_classes):
+        own = csr_array(affine[codes == c])
+        for other in range(n_classes):
+            if other != c:
+                row: list[Any] = [csr_array(own.shape)] * n_classes
+                row[c], row[other] = -own, own
+                blocks.append(row)
+    system = block_array(blocks, format="csr")
+    found = linprog(
+        np.zeros(system.shape[1]), A_ub=system, b_ub=-np.ones(system.shape[0]), bounds=(None, None),
+        method="highs",
+    )  # fmt: skip
+    return found.x.reshape(n_classes, -1) if found.status == 0 else None

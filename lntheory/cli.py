@@ -49,6 +49,11 @@ app = typer.Typer(
 )
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would exit with 1, which here means refuted
+
+
 @dataclass(frozen=True)
 class Report:
     """What a command found: for programs (`values`) and for people (`rows` of a table)."""
@@ -62,7 +67,7 @@ class Report:
         if self.as_json:
             print(json.dumps(self.values, allow_nan=False))
             return
-        console = Console(soft_wrap=True, highlight=False, markup=False)
+        console = _Console(soft_wrap=True, highlight=False, markup=False)
         width = max((len(name) for name, _ in self.rows), default=0)
         for name, text in self.rows:
             console.print(f"{name:<{width}}  {text}")
@@ -82,8 +87,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         result = typer.main.get_command(app).main(arguments, prog_name="lntheory", standalone_mode=False)
+        if result == INTERRUPTED:  # what newer versions of typer make of KeyboardInterrupt
+            raise KeyboardInterrupt
         if not isinstance(result, Report):
-            return INTERRUPTED if result == INTERRUPTED else int(result or 0)
+            return int(result or 0)
         result.show()
         sys.stdout.flush()
         return PROVED
@@ -362,7 +369,7 @@ def ssr(
     dataset = _load(data, label, labels, seed)
     sources: dict[str, Any] = {"doubles": dataset.X}
     if Path(data).suffix.lower() == ".csv":
-        sources["decimals as written"] = read_fractions(data, label)
+        sources["as_written"] = read_fractions(data, label)
     classes = dataset.classes.tolist()
     groupings = {"all classes": dataset.y.tolist()}
     groupings |= {f"{c} against the rest": [v == c for v in dataset.y.tolist()] for c in classes}
@@ -436,8 +443,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+_SOURCES = {"doubles": "exact, of the doubles", "as_written": "exact, as written"}
+
+
 def _ssr_table(measured: list[dict[str, Any]], sources: list[str]) -> Table:
-    table = Table("labels", "", "float64", *(f"exact, {name}" for name in sources))
+    table = Table("labels", "", "float64", *(_SOURCES[name] for name in sources))
     for entry in measured:
         for verb in ("ssr", "lssr"):
             cells = [f"{entry['float64'][verb]:.12g}", *(_exact_text(entry[name][verb]) for name in sources)]

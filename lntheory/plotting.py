@@ -28,6 +28,7 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,6 +71,8 @@ _E1 = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
 _E2 = np.array([1.0, 1.0, -2.0]) / math.sqrt(6)
 _VIEW = 1.75  # half-width of a panel that shows the circle
 _RING = (1.09, 1.21)  # radii of the ring that shows runs, or what the read-out says
+_STRIP = (-2.05, -1.85)  # bottom and top of the strip below the circle
+_REACH = 0.03  # radians that a run's sector of the ring extends beyond its points at most
 
 
 # ------------------------------------------------------------------------------------- plane and centre
@@ -291,15 +294,33 @@ def _sorted(points: NDArray[np.float64], labels: NDArray[np.intp]) -> tuple[NDAr
     return angles, labels, np.flatnonzero(labels != np.roll(labels, -1))
 
 
-def _runs(points: NDArray[np.float64], labels: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
-    """Start angle, end angle and label of every run; neighbouring runs meet halfway between their points."""
+def _runs(
+    points: NDArray[np.float64], labels: NDArray[np.intp], reach: float = math.inf
+) -> tuple[NDArray[Any], ...]:
+    """Start angle, end angle and label of every run; neighbouring runs meet halfway between their points.
+
+    With a finite `reach` no run extends further than that beyond its points, and one whose points lie more
+    than twice as far apart comes in pieces.
+    """
     angles, labels, last = _sorted(points, labels)
+    following = np.append(angles[1:], angles[0] + 2 * math.pi)
+    last = np.union1d(last, np.flatnonzero(following - angles > 2 * reach))
     if len(last) == 0:
         return np.array([-math.pi]), np.array([math.pi]), labels[:1]
-    following = np.append(angles[1:], angles[0] + 2 * math.pi)
-    ends = (angles[last] + following[last]) / 2
-    starts = np.append(ends[-1] - 2 * math.pi, ends[:-1])
+    middle = (angles + following)[last] / 2
+    ends = np.minimum(middle, angles[last] + reach)
+    starts = np.roll(np.maximum(middle, following[last] - reach), 1)
+    starts[0] -= 2 * math.pi
     return starts, ends, labels[last]
+
+
+def _order(points: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The samples in their order around the circle, starting after the widest gap."""
+    angles = _angles(points)
+    order = np.lexsort((labels, angles))
+    gaps = np.diff(angles[order], append=angles[order[0]] + 2 * math.pi)
+    result: NDArray[np.intp] = np.roll(order, -int(np.argmax(gaps)) - 1)
+    return result
 
 
 def _smallest_gap(points: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
@@ -351,13 +372,15 @@ def _draw_stage(axes: Axes, path: Trajectory, stage: int, points: NDArray[np.flo
     if on_circle:
         axes.add_patch(Circle((0, 0), 1, fill=False, color="0.75", lw=0.8, zorder=1))
         if stage < path.depth or moving:
-            _draw_ring(axes, path, *_runs(path.stages[stage], path.labels))
+            _draw_ring(axes, path, *_runs(path.stages[stage], path.labels, _REACH))
         else:
             _draw_ring(axes, path, *_readout_arcs(path.net))
+        _draw_strip(axes, path, stage)
     if not moving and stage < path.depth:
         _draw_centre(axes, path, stage)
     _draw_points(axes, path, points)
-    axes.set(xlim=(-_VIEW, _VIEW), ylim=(-_VIEW, _VIEW), aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    axes.set(xlim=(-_VIEW, _VIEW), ylim=(_STRIP[0] - 0.1, _VIEW), aspect="equal")
+    axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     axes.set_xlabel("plane coordinate $z_1$")
     axes.set_ylabel("plane coordinate $z_2$")
     axes.set_title(_stage_title(path, stage), fontsize=10)
@@ -399,7 +422,45 @@ def _draw_ring(
         rim = np.column_stack([np.cos(arc), np.sin(arc)])
         sectors.append(np.concatenate([inner * rim, outer * rim[::-1]]))
         colours.append(styles[label][0])
-    axes.add_collection(PolyCollection(sectors, facecolors=colours, edgecolors="none", alpha=0.85, zorder=2))
+    axes.add_collection(
+        PolyCollection(sectors, facecolors=colours, edgecolors="none", alpha=0.85, zorder=2, gid="ring")
+    )
+
+
+def _draw_strip(axes: Axes, path: Trajectory, stage: int) -> None:
+    """One bar of equal width for every sample, in order around the circle; ticks at those merged next.
+
+    Hundreds of runs may share an arc too short for the ring to show them; here each of them counts.
+    """
+    order = _order(path.stages[stage], path.labels)
+    labels = path.labels[order]
+    left, width = -0.95 * _VIEW, 1.9 * _VIEW / len(order)
+    edges = np.flatnonzero(np.diff(labels, prepend=-1, append=-1))
+    bottom, top = _STRIP
+    bars = [
+        [
+            (left + a * width, bottom),
+            (left + b * width, bottom),
+            (left + b * width, top),
+            (left + a * width, top),
+        ]
+        for a, b in itertools.pairwise(edges)
+    ]
+    styles = _styles(len(path.classes))
+    colours = [styles[label][0] for label in labels[edges[:-1]]]
+    axes.add_collection(PolyCollection(bars, facecolors=colours, edgecolors="none", zorder=2, gid="strip"))
+    merged = np.isin(order, np.array(path.chords(stage), dtype=np.intp).ravel()).nonzero()[0]
+    ticks = left + (merged + 0.5) * width
+    axes.plot(
+        ticks,
+        np.full(len(ticks), top + 0.07),
+        marker="v",
+        ms=4,
+        ls="none",
+        color="black",
+        zorder=3,
+        gid="merged",
+    )
 
 
 def _readout_arcs(net: LNNet, n_angles: int = 3600) -> tuple[NDArray[Any], ...]:
@@ -469,6 +530,11 @@ def _legend(path: Trajectory) -> list[Any]:
         for label, (colour, marker) in zip(path.classes, _styles(len(path.classes)), strict=True)
     ]
     handles.append(
+        Patch(
+            facecolor="0.6", label="strip: the samples in their order\naround the circle (ticks: merged next)"
+        )
+    )
+    handles.append(
         Patch(facecolor="0.6", label="ring: runs of equal label;\nat the end, the read-out's class")
     )
     handles.append(
@@ -529,7 +595,7 @@ def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels:
         raise InvalidInputError(f"layer {wrong[0] if wrong else None}: choose layers from 0 to {path.depth}")
     n_columns = min(3, len(layers)) if len(layers) != 4 else 2
     n_rows = math.ceil(len(layers) / n_columns)
-    figure = _figure(3.5 * n_columns + 2.3, 3.6 * n_rows + 0.3)
+    figure = _figure(3.5 * n_columns + 2.3, 3.9 * n_rows + 0.3)
     grid = figure.subplots(n_rows, n_columns, squeeze=False)
     for axes, stage in zip(grid.flat, layers, strict=False):
         _draw_stage(axes, path, stage)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -155,7 +154,14 @@ def test_every_panel_is_labelled_and_the_legend_explains(path):
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("plane coordinate $z_1$", "plane coordinate $z_2$")
         assert (f"layer {stage} of 5" in axes.get_title()) == (stage > 0)
     texts = " | ".join(legend_texts(figure))
-    for expected in ("class 0", "class 1", "runs of equal label", "centre $o$", "chord that it merges"):
+    for expected in (
+        "class 0",
+        "class 1",
+        "runs of equal label",
+        "in their order",
+        "centre $o$",
+        "chord that it merges",
+    ):
         assert expected in texts
     assert figure.get_suptitle() == "8 samples, 2 classes, width 3, 5 LN layers by by hand"
 
@@ -204,15 +210,42 @@ def test_a_parallel_projection_says_so():
     assert "$o$ at infinity" in [text.get_text() for text in axes.texts]
 
 
-def test_the_ring_shows_one_sector_a_run_and_in_the_end_the_readout(path):
-    for stage in (1, 2, 3, 4):
+def test_the_ring_shows_runs_where_there_are_points(path):
+    """Every sector is near points of its own label, every point near one, and neighbours do not overlap."""
+    for stage in range(1, path.depth):
+        starts, ends, labels = plotting._runs(path.stages[stage], path.labels, 0.03)
+        sectors = artist(plot_layers(path, [stage]).axes[0], "ring").get_paths()
+        assert len(sectors) == len(starts) >= path.runs[stage - 1]
+        assert np.all(starts < ends)
+        assert np.all(ends <= np.append(starts[1:], starts[0] + 2 * math.pi) + PLANE)
+        angles = np.arctan2(*path.stages[stage].T[::-1])
+        for angle, label in zip(angles, path.labels, strict=True):
+            assert label in labels[(angle - starts) % (2 * math.pi) <= ends - starts + PLANE]
+        for start, end, label in zip(starts, ends, labels, strict=True):
+            own = (angles[path.labels == label] - start) % (2 * math.pi)
+            assert own[own <= end - start].min() <= 0.03 + PLANE
+
+
+def test_the_strip_lists_all_samples_in_their_order_and_ticks_those_merged(path):
+    for stage in range(1, path.depth):
         axes = plot_layers(path, [stage]).axes[0]
-        (ring,) = [c for c in axes.collections if isinstance(c, PolyCollection)]
-        assert len(ring.get_paths()) == path.runs[stage - 1]
+        bars = [bar.vertices for bar in artist(axes, "strip").get_paths()]
+        order = plotting._order(path.stages[stage], path.labels)
+        angles = np.unwrap(np.arctan2(*path.stages[stage].T[::-1])[order])
+        assert np.all(np.diff(angles) >= -PLANE)
+        assert angles[-1] - angles[0] < 2 * math.pi
+        blocks = [len(list(block)) for _, block in groupby(path.labels[order])]
+        width = 1.9 * plotting._VIEW / len(order)
+        assert [np.ptp(bar[:, 0]) for bar in bars] == pytest.approx([n * width for n in blocks])
+        ticks = artist(axes, "merged").get_xdata()
+        places = ((ticks - bars[0][:, 0].min()) / width - 0.5).round().astype(int)
+        assert set(order[places]) == {k for pair in path.chords(stage) for k in pair}
+
+
+def test_the_ring_shows_what_the_readout_says_in_the_end():
     last = Trajectory.of(xor_net(), XOR_X, XOR_Y)
     axes = plot_layers(last, [1]).axes[0]
-    (ring,) = [c for c in axes.collections if isinstance(c, PolyCollection)]
-    assert len(ring.get_paths()) == 2
+    assert len(artist(axes, "ring").get_paths()) == 2
     assert axes.get_title() == "after layer 1 of 1: 2 runs, read out"
     starts, ends, labels = plotting._readout_arcs(xor_net())
     # class 0 is cut off around 45 degrees by the chord at distance 0.97: arccos(0.97) on both sides

@@ -350,6 +350,7 @@ FALSE_CLAIMS: list[tuple[str, Callable[[Certificate], dict[str, Any]]]] = [
     ("net", lambda c: {"net_sha256": "0" * 64}),
     ("data", lambda c: {"data_sha256": "0" * 64}),
     ("ssr after", lambda c: {"ssr_after": (0.0, 0.0)}),
+    ("ssr after, narrower", lambda c: {"ssr_after": (c.ssr_after[1], c.ssr_after[1])}),  # type: ignore[index]
     ("ssr after, empty", lambda c: {"ssr_after": (0.5, 0.1)}),
     ("lssr after", lambda c: {"lssr_after": (0.9, 1.0)}),
     ("ssr before", lambda c: {"ssr_before": (0.3, 0.4)}),

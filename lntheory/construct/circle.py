@@ -26,20 +26,14 @@ from numpy.typing import NDArray
 
 from lntheory.construct.arithmetic import Arithmetic, Array
 
-__all__ = ["basis", "is_readable", "n_runs", "normalized", "plane", "space"]
+__all__ = ["basis", "directions", "image", "is_readable", "n_runs", "space"]
 
 
 def basis(arithmetic: Arithmetic) -> Array:
     """Orthonormal basis (as columns) of the plane orthogonal to (1, 1, 1), shape (3, 2)."""
-    directions = arithmetic.array([[1.0, 1.0], [-1.0, 1.0], [0.0, -2.0]])
-    scaled: Array = directions / np.sqrt(arithmetic.array([2.0, 6.0]))
+    columns = arithmetic.array([[1.0, 1.0], [-1.0, 1.0], [0.0, -2.0]])
+    scaled: Array = columns / np.sqrt(arithmetic.array([2.0, 6.0]))
     return scaled
-
-
-def plane(points: Array, arithmetic: Arithmetic) -> Array:
-    """Unit-circle coordinates of layer-normalized points of R^3, shape (n, 3) to (n, 2)."""
-    coordinates: Array = points @ basis(arithmetic) / np.sqrt(arithmetic.array([3.0]))
-    return coordinates
 
 
 def space(matrix: Array, offset: Array, arithmetic: Arithmetic) -> tuple[Array, Array]:
@@ -48,12 +42,19 @@ def space(matrix: Array, offset: Array, arithmetic: Arithmetic) -> tuple[Array, 
     return columns @ matrix @ columns.T / np.sqrt(arithmetic.array([3.0])), columns @ offset
 
 
-def normalized(points: Array) -> Array:
-    """Layer normalization of the rows, as plainly as a framework does it: centre, then scale."""
-    width = points.shape[1]
-    centred = points - (points.sum(axis=1) / width)[:, None]
-    deviation = np.sqrt((centred * centred).sum(axis=1) / width)
-    scaled: Array = centred / deviation[:, None]
+def image(points: Array, weight: Array, bias: Array, arithmetic: Arithmetic) -> Array:
+    """Where the layer LN(weight v + bias) of R^3 takes unit-circle points z, in the plane, shape (n, 2).
+
+    Centring commutes with the plane's coordinates, so the layer's own (rounded) parameters decide.
+    """
+    columns = basis(arithmetic)
+    matrix = columns.T @ weight @ columns * np.sqrt(arithmetic.array([3.0]))
+    return directions(points @ matrix.T + columns.T @ bias)
+
+
+def directions(vectors: Array) -> Array:
+    """The rows divided by their lengths."""
+    scaled: Array = vectors / np.sqrt((vectors * vectors).sum(axis=1))[:, None]
     return scaled
 
 

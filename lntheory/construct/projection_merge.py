@@ -77,7 +77,7 @@ class Construction:
 class _Walk:
     """Representatives on the circle in walking order.
 
-    `points` (n, 3) are layer-normalized; `errors` bound the angle between a representative and every sample
+    `points` (n, 2) lie on the unit circle; `errors` bound the angle between a representative and every sample
     that it stands for; `sinks` marks the points that others are merged onto.
     """
 
@@ -96,13 +96,12 @@ class _Walk:
         """Index of the sink of this point's class."""
         return int(np.flatnonzero(self.sinks & (self.codes == self.codes[point]))[0])
 
-    def safety(self, planar: Array) -> float:
-        """Smallest ratio of gap to error between neighbours of unequal label, around the circle."""
-        following = np.roll(planar, -1, axis=0)
-        gaps = np.abs(planar[:, 0] * following[:, 1] - planar[:, 1] * following[:, 0])
-        unequal = self.codes != np.roll(self.codes, -1)
-        unequal[-1] = False  # the cut
-        ratios = floats(gaps[unequal] / (self.errors + np.roll(self.errors, -1))[unequal])
+    def safety(self) -> float:
+        """Smallest ratio of gap to error between neighbours of unequal label, the cut left out."""
+        at = np.flatnonzero(self.codes[1:] != self.codes[:-1])
+        p, q = self.points[at], self.points[at + 1]
+        gaps = np.abs(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0])
+        ratios = floats(gaps / (self.errors[at] + self.errors[at + 1]))
         return float(ratios.min(initial=np.inf)) if not np.isnan(ratios).any() else 0.0
 
 
@@ -192,17 +191,16 @@ def _build(
         (weight, bias), walk = _lifted(X, codes, free, projection, arithmetic)
         parameters = [(weight, bias)]
         merges: list[tuple[int, ...]] = [projection.pair or ()]
-        safety = _checked(walk, arithmetic, least)
+        safety = _checked(walk, least)
         total = len(walk.movers())
         while not circle.is_readable(walk.codes):
             (weight, bias), walk, pair = _merged(walk, arithmetic)
-            safety = min(safety, _checked(walk, arithmetic, least))
+            safety = min(safety, _checked(walk, least))
             parameters.append((weight, bias))
             merges.append(pair)
             if progress is not None:
                 progress(len(merges) - 1, total)
         scores = readout(walk.points, walk.codes, int(codes.max()) + 1, arithmetic)
-        scores = arithmetic.rounded(scores[0]), arithmetic.rounded(scores[1])
         safety = min(safety, _margin(walk, scores, arithmetic))
         if not safety >= least:
             raise _OutOfPrecision
@@ -210,8 +208,8 @@ def _build(
     return Construction(tuple(layers[:-1]), layers[-1], tuple(merges), safety)
 
 
-def _checked(walk: _Walk, arithmetic: Arithmetic, least: float) -> float:
-    safety = walk.safety(circle.plane(walk.points, arithmetic))
+def _checked(walk: _Walk, least: float) -> float:
+    safety = walk.safety()
     if not safety >= least:
         raise _OutOfPrecision
     return safety
@@ -222,12 +220,17 @@ def _margin(walk: _Walk, scores: tuple[Array, Array], arithmetic: Arithmetic) ->
     weight, bias = scores
     if len(weight) == 1:
         weight, bias = np.concatenate([weight * 0, weight]), np.concatenate([bias * 0, bias])
-    values = walk.points @ weight.T + bias
+    columns = circle.basis(arithmetic) * np.sqrt(arithmetic.array([3.0]))
+    values = walk.points @ (weight @ columns).T + bias
     rows = np.arange(len(values))
-    size = np.sqrt((weight * weight).sum(axis=1)) + np.abs(bias)
-    slack = 2 * size.max() * (2 * walk.errors + 8 * arithmetic.unit)
     leads = values[rows, walk.codes][:, None] - values
-    ratios = floats(leads / slack[:, None])
+    # A score moves with the angle as fast as its gradient lies along the circle: slowly near a short chord.
+    turned = np.stack([-walk.points[:, 1], walk.points[:, 0]], axis=1) @ (weight @ columns).T
+    along = np.abs(turned[rows, walk.codes][:, None] - turned)
+    size = np.sqrt((weight * weight).sum(axis=1)) + np.abs(bias)
+    errors = 2 * walk.errors[:, None]
+    slack = along * errors + 4 * size.max() * (errors * errors + 4 * arithmetic.unit)
+    ratios = floats(leads / slack)
     ratios[rows, walk.codes] = np.inf
     return float(ratios.min()) if not np.isnan(ratios).any() else 0.0
 
@@ -254,20 +257,20 @@ def _lifted(
     shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
     columns = circle.basis(arithmetic)
     weight, bias = arithmetic.rounded(columns @ spaced), arithmetic.rounded(columns @ shifted)
-    raw = samples @ weight.T + bias
-    centred = raw - (raw.sum(axis=1) / 3)[:, None]
-    size = np.sqrt((centred * centred).sum(axis=1))
+    planar = (samples @ weight.T + bias) @ columns
+    size = np.sqrt((planar * planar).sum(axis=1))
     rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
     errors = np.sqrt((rounding * rounding).sum(axis=1)) / size * (ROUNDING * arithmetic.unit)
     sinks = np.zeros(len(order), dtype=bool)
     for code in np.unique(kept[kept != (-1 if free is None else free)]):
         sinks[np.flatnonzero(kept == code)[-1]] = True
-    points = circle.normalized(raw[order])
+    points = circle.directions(planar)
     if projection.pair is not None:
         i, j = projection.pair
-        apart = np.abs(circle.normalized(raw[[i]]) - circle.normalized(raw[[j]])).sum()
-        errors[j] = max(errors[i], errors[j]) + apart
-    return (weight, bias), _Walk(arithmetic.rounded(points), kept, order, errors[order], sinks, free)
+        errors[j] = max(errors[i], errors[j]) + np.abs(points[i] - points[j]).sum()
+    return (weight, bias), _Walk(
+        arithmetic.rounded(points[order]), kept, order, arithmetic.rounded(errors[order]), sinks, free
+    )
 
 
 def _onto_arc(s: Array, arithmetic: Arithmetic) -> tuple[Any, Any]:
@@ -308,11 +311,11 @@ def _respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
 
 def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _Walk, tuple[int, int]]:
     """One layer: the best candidate fold, its parameters, and the walk after it."""
-    planar = circle.plane(walk.points, arithmetic)
+    planar = walk.points
     a = int(walk.movers()[0])
     sense = 1 if angle_between(planar[a], planar[a + 1]) > 0 else -1
     strict = isinstance(arithmetic, Dyadic)
-    candidates = list(_strict(walk, planar, a) if strict else _candidates(walk, planar, a))
+    candidates = list(_strict(walk, a) if strict else _candidates(walk, a))
     if not candidates:
         raise _OutOfPrecision
     b, reach = np.array([c[0] for c in candidates]), np.array([c[1] for c in candidates])
@@ -334,9 +337,11 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
         errors = shifted.images(np.full(len(b), scale), walk.errors, arithmetic)[1][k]
     weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
-    points = arithmetic.rounded(circle.normalized(walk.points[order] @ weight.T + bias))
+    points = arithmetic.rounded(circle.image(planar[order], weight, bias, arithmetic))
     pair = (int(walk.samples[a]), int(walk.samples[b[k]]))
-    after = _Walk(points, codes, walk.samples[order], errors[order], walk.sinks[order], walk.free)
+    after = _Walk(
+        points, codes, walk.samples[order], arithmetic.rounded(errors[order]), walk.sinks[order], walk.free
+    )
     return (weight, bias), after, pair
 
 
@@ -345,37 +350,33 @@ def replace_slope(folds: Folds, beta: Any) -> Folds:
     return replace(folds, slope=folds.slope + beta)
 
 
-def _distances(planar: Array, a: int) -> NDArray[np.float64]:
-    """Angles from a to the points after it in walking order."""
-    return np.abs(angle_between(planar[a], planar[a + 1 :]))
-
-
 def _behind(planar: Array, a: int) -> float:
     """Angle from a back to the point before it; a right angle at the cut."""
     return abs(float(angle_between(planar[a - 1], planar[a]))) if a > 0 else np.pi / 2
 
 
-def _strict(walk: _Walk, planar: Array, a: int) -> Iterator[tuple[int, float]]:
+def _strict(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
     """The one fold that catches a alone."""
-    b = walk.sink(a)
-    ahead = float(_distances(planar, a)[0])
-    yield b, 0.4 * min(ahead, _behind(planar, a))
+    ahead = abs(float(angle_between(walk.points[a], walk.points[a + 1])))
+    yield walk.sink(a), 0.4 * min(ahead, _behind(walk.points, a))
 
 
-def _candidates(walk: _Walk, planar: Array, a: int) -> Iterator[tuple[int, float]]:
+def _candidates(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
     """Folds of a alone, or of a with up to two points ahead of it, onto its sink or an equal neighbour."""
-    ahead, behind, sink = np.concatenate([[0.0], _distances(planar, a)]), _behind(planar, a), walk.sink(a)
+    behind, sink = _behind(walk.points, a), walk.sink(a)
+    ahead = np.abs(angle_between(walk.points[a], walk.points[a : a + 4]))
     targets = [sink]
     if walk.codes[a + 1] == walk.codes[a] and a + 1 != sink:
         targets.append(a + 1)
     for b in targets:
+        distance = abs(float(angle_between(walk.points[a], walk.points[b])))
         alone = min(ahead[1], behind)
         reaches = [share * alone for share in (0.15, 0.3, 0.5, 0.7)]
         if behind < 0.7 * ahead[1]:
             reaches += [share * ahead[1] for share in (0.3, 0.5, 0.7)]
         for j in range(1, min(3, b - a)):
             reaches += [ahead[j] + share * (ahead[j + 1] - ahead[j]) for share in np.linspace(0.2, 0.8, 7)]
-        yield from ((b, float(r)) for r in reaches if 0 < r < 0.5 * ahead[b - a])
+        yield from ((b, float(r)) for r in reaches if 0 < r < 0.5 * distance)
 
 
 def _choice(walk: _Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, NDArray[np.int64]]:

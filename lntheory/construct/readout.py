@@ -56,8 +56,8 @@ def planar_readout(points: Array, labels: NDArray[np.int64], n_classes: int) -> 
         normal, offset = _chord(points[kept], labels[kept] == leaf)
         own, kept = kept[labels[kept] == leaf], kept[labels[kept] != leaf]
         order.append((leaf, normal, offset, own, kept))
-    weight = np.zeros((n_classes, 2), dtype=points.dtype)
-    bias = np.zeros(n_classes, dtype=points.dtype)
+    weight = np.tile(points[0] * 0, (n_classes, 1))  # zeros of the points' own kind of number
+    bias = weight[:, 0].copy()
     scored = [int(labels[kept[0]])]
     for leaf, normal, offset, own, _ in reversed(order):
         distances = points[own] @ normal - offset
@@ -75,12 +75,15 @@ def planar_readout(points: Array, labels: NDArray[np.int64], n_classes: int) -> 
 def readout(
     points: Array, labels: NDArray[np.int64], n_classes: int, arithmetic: Arithmetic
 ) -> tuple[Array, Array]:
-    """`planar_readout` for layer-normalized points of R^3; two classes get one row, positive = class 1."""
-    columns = basis(arithmetic) / np.sqrt(arithmetic.array([3.0]))
-    weight, bias = planar_readout(points @ columns, labels, n_classes)
+    """`planar_readout` as scores on layer-normalized points of R^3, rounded to the arithmetic's parameters.
+
+    Two classes get one row, positive = class 1.
+    """
+    weight, bias = planar_readout(points, labels, n_classes)
     if n_classes == 2:
         weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
-    return weight @ columns.T, bias
+    columns = basis(arithmetic) / np.sqrt(arithmetic.array([3.0]))
+    return arithmetic.rounded(weight @ columns.T), arithmetic.rounded(bias)
 
 
 def _single_run_class(labels: NDArray[np.int64]) -> int:

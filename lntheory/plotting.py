@@ -43,6 +43,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch
 from matplotlib.ticker import MaxNLocator
@@ -565,7 +566,7 @@ def _label_text(label: Any) -> str:
 
 
 def _figure(width: float, height: float) -> Figure:
-    return Figure(figsize=(width, height), layout="constrained", dpi=150)
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08), dpi=150)
 
 
 def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels: int = 6) -> Figure:

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lntheory
-from lntheory import exact
+from lntheory import exact, plotting
 from lntheory.cli import main
 from lntheory.data import load_dataset, random_labels
 from lntheory.errors import InvalidInputError, UndecidedError
@@ -20,6 +21,13 @@ from lntheory.network import Layer, LNNet
 from tests.planar import XOR_X, XOR_Y, xor_net
 
 EVERY_FILE = ["animation.gif", "certificate.json", "data.npz", "layers.png", "net.json", "runs.png"]
+
+
+@pytest.fixture(autouse=True)
+def short_animations(monkeypatch):
+    """Frames are the slow part, and tests/test_plotting.py looks at them."""
+    short = partial(plotting.save_animation, max_frames=2, size=150)
+    monkeypatch.setattr(plotting, "save_animation", short)
 
 
 @pytest.fixture
@@ -164,6 +172,29 @@ def test_the_place_for_results_is_checked_before_the_work(run, tmp_path, monkeyp
     code, _, err = run("shatter", "xor", "--out", tmp_path / "taken" / "below")
     assert code == 2
     assert "taken" in err
+
+
+@pytest.mark.parametrize("method", ["minority-merge", "projection-merge"])
+def test_the_whole_way_with_the_real_construction(run, tmp_path, method):
+    """A CSV with random labels: built, certified, written, proved again from the files, drawn."""
+    rows = np.random.default_rng(0).normal(size=(14, 2)).tolist()
+    (tmp_path / "x.csv").write_text(
+        "a,b,kind\n" + "".join(f"{a},{b},{k % 3}\n" for k, (a, b) in enumerate(rows))
+    )
+    out = tmp_path / "out"
+    arguments = ["--label", "kind", "--labels", "random", "--seed", "5", "--method", method]
+    code, text, _ = run("shatter", tmp_path / "x.csv", *arguments, "--out", out, "--json")
+    values = json.loads(text)
+    assert code == 0
+    assert (values["status"], values["wrong_samples"], values["width"]) == ("proved", 0, 3)
+    assert names(out) == EVERY_FILE
+    assert load_dataset(out / "data.npz").y.tolist() == random_labels(rows, 3, 5).tolist()
+    files = [out / "net.json", out / "data.npz"]
+    assert run("verify", *files, "--certificate", out / "certificate.json")[0] == 0
+    assert run("shatter", tmp_path / "x.csv", *arguments, "--out", tmp_path / "again")[0] == 0
+    for name in EVERY_FILE:  # same seed, same bytes
+        assert (out / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    assert run("shatter", tmp_path / "x.csv", "--label", "kind", "--method", "magic")[0] == 2
 
 
 # ------------------------------------------------------------------------------------------------- verify

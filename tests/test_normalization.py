@@ -218,6 +218,18 @@ def test_compensated_sum_is_the_rounded_exact_sum(values: list[float]) -> None:
     assert abs(Fraction(float(high)) + Fraction(float(low)) - exact) <= slack
 
 
+@given(norm_rows())
+def test_centred_values_are_within_their_bound(row: FloatArray) -> None:
+    x = np.ldexp(row, -np.frexp(np.abs(row).max())[1])
+    mean = sum((Fraction(v) for v in x.tolist()), Fraction(0)) / len(x)
+    exact = [Fraction(v) - mean for v in x.tolist()]
+    largest = max(abs(v) for v in exact)
+    common = min(largest, tolerances.CENTRED_MEAN * max(abs(Fraction(v)) for v in x.tolist()))
+    for computed, v in zip(centred(x).tolist(), exact, strict=True):
+        bound = Fraction(tolerances.U) * abs(v) + tolerances.CENTRED_MEAN * common
+        assert abs(Fraction(computed) - v) <= bound + tolerances.CENTRED_SECOND_ORDER * largest
+
+
 @given(st.floats(-1, 1), st.integers(1, 2000))
 def test_equal_values_centre_to_exact_zeros(value: float, count: int) -> None:
     assert not centred(np.full(count, value)).any()

@@ -5,7 +5,16 @@ u = 2**-53 is the unit roundoff of float64; an ulp of Y > 0 is at least u Y and 
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 U = 2.0**-53
+
+CENTRED_MEAN = Fraction(2 * U)
+"""The mean that `centred` subtracts last, at most 2u max|x| and at most D, is off by 2u of itself."""
+
+CENTRED_SECOND_ORDER = Fraction(64 * U * U)
+"""Terms in u**2 of `centred`, relative to the largest deviation D: for up to 40 entries log2(d)**2 < 32 of
+them from the sum, and a few from adding up the error terms."""
 
 LAYER_NORM = 8 * U
 """|computed - exact| <= 8 u Y for each output of `layer_norm`, Y the row's largest absolute output.
@@ -32,7 +41,7 @@ hence 2u, squares u, the compensated sum over samples u, the plain sum over feat
 Between: class means of the centred values are off by 4u D, where D <= sqrt(12) rms is the feature's
 largest deviation; that moves SS_b = sum n_k (m_k - m)**2 by at most 2 * 4u D sum n_k |m_k - m|
 <= 8u sqrt(12) SS(X) < 28u SS(X), and roots of counts, products, squares and sums add 10u. The denominator
-is thus off by at most 38u, the numerator by 8u, the quotient adds u: 47u, rounded up to the next power of two.
+is thus off by at most 38u, the numerator by 8u, the quotient adds u: 47u, rounded up to a power of two.
 """
 
 SSR_STREAMING = 64 * U

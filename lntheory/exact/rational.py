@@ -171,13 +171,20 @@ def independent_columns(matrix: fmpz_mat) -> tuple[int, ...]:
     for prime in _PRIMES:
         reduced, modular_rank = nmod_mat(matrix, prime).rref()
         if modular_rank < min(n_rows, n_columns):
-            rank = matrix.rank() if rank is None else rank
+            rank = _rank(matrix) if rank is None else rank
             if modular_rank < rank:
                 continue
         return _pivots(reduced, modular_rank)
     # Every prime divides some minor: never seen, but then eliminate over the integers.
     echelon, _, rank = matrix.rref()
     return _pivots(echelon, rank)
+
+
+def _rank(matrix: fmpz_mat) -> int:
+    """Rank over the rationals, of the smaller Gram matrix: over an ordered field it has the same."""
+    other = matrix.transpose()
+    gram = other * matrix if matrix.ncols() <= matrix.nrows() else matrix * other
+    return int(gram.rank())
 
 
 def _pivots(reduced: Any, rank: int) -> tuple[int, ...]:

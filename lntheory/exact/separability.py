@@ -263,8 +263,8 @@ class _Labelled:
         """Features that span the range of S_t: a maximal independent set of the centred columns."""
         rows = self.columns.numerators
         ones = fmpz_mat(self.n_samples, 1, [1] * self.n_samples)
-        first = fmpz_mat([rows.tolist()[0]])
-        return independent_columns(rows - ones * first)
+        differences = (rows - ones * fmpz_mat(rows.tolist()[:1])).tolist()[1:]
+        return independent_columns(fmpz_mat(differences))
 
     def total_squares(self) -> list[Fraction]:
         """Diagonal of S_t in units of the features."""

@@ -372,6 +372,15 @@ def test_a_rational_value_becomes_a_point(data: Labelled) -> None:
     assert value.is_rational
 
 
+def test_a_repeated_eigenvalue_counts_once() -> None:
+    """Classes at (+-4, 0), (0, +-4), each the unit vectors about its mean: S_w = 8 I, S_b = 128 I."""
+    units = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    X = [[4 * a + c, 4 * b + d] for a, b in units for c, d in units]
+    value = enclosure(X, [k for k in "abcd" for _ in units])
+    assert value.polynomial == (-1, 17)
+    assert is_point(value, Fraction(1, 17))
+
+
 def test_a_rational_root_among_others_becomes_a_point_once_resolved() -> None:
     """Roots 1/3 and 1/2 of 6 t**2 - 5 t + 1."""
     value = AlgebraicEnclosure(Fraction(0), Fraction(2, 5), (1, -5, 6)).refine(Fraction(1, 20))

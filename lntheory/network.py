@@ -21,8 +21,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -166,7 +166,7 @@ def _short(value: Any) -> str:
 # ------------------------------------------------------------------------------------------------ values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Layer:
     """An affine map ``x -> weight @ x + bias``.
 
@@ -199,9 +199,9 @@ class Layer:
     weight: NDArray[Any]
     bias: NDArray[Any]
 
-    def __post_init__(self) -> None:
-        weight = _parameters(self.weight, 2, "weight")
-        bias = _parameters(self.bias, 1, "bias")
+    def __init__(self, weight: Any, bias: Any) -> None:
+        weight = _parameters(weight, 2, "weight")
+        bias = _parameters(bias, 1, "bias")
         if len(bias) != len(weight):
             raise InvalidInputError(
                 f"bias has {len(bias)} numbers for the {len(weight)} rows of weight; give one a row"
@@ -341,7 +341,10 @@ class Normalization:
             raise FileFormatError(f"{where}: {error}") from None
 
 
-@dataclass(frozen=True, eq=False)
+_LAYER_NORM = Normalization()
+
+
+@dataclass(frozen=True, eq=False, init=False)
 class LNNet:
     """A layer-normalized network: an immutable value.
 
@@ -406,41 +409,52 @@ class LNNet:
     layers: tuple[Layer, ...]
     readout: Layer
     classes: tuple[Label, ...]
-    normalization: Normalization = field(default_factory=Normalization)
-    provenance: Mapping[str, Any] | None = None
+    normalization: Normalization
+    provenance: Mapping[str, Any] | None
 
-    def __post_init__(self) -> None:
-        layers = tuple(self.layers)
+    def __init__(
+        self,
+        layers: Iterable[Layer],
+        readout: Layer,
+        classes: Iterable[Any],
+        normalization: Normalization = _LAYER_NORM,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        layers = tuple(layers)
+        if not isinstance(normalization, Normalization):
+            raise InvalidInputError(f"normalization is {_short(normalization)}, expected a Normalization")
         for k, layer in enumerate(layers):
             if not isinstance(layer, Layer):
                 raise InvalidInputError(f"layers[{k}] is a {type(layer).__name__}, expected a Layer")
-            self.normalization.check_width(layer.n_out, f"layers[{k}]")
-        if not isinstance(self.readout, Layer):
-            raise InvalidInputError(f"readout is a {type(self.readout).__name__}, expected a Layer")
+            normalization.check_width(layer.n_out, f"layers[{k}]")
+        if not isinstance(readout, Layer):
+            raise InvalidInputError(f"readout is a {type(readout).__name__}, expected a Layer")
         names = [*(f"layers[{k}]" for k in range(len(layers))), "readout"]
-        chain = [*layers, self.readout]
+        chain = [*layers, readout]
         for k in range(1, len(chain)):
             if chain[k].n_in != chain[k - 1].n_out:
                 raise InvalidInputError(
                     f"{names[k]}.weight has {chain[k].n_in} columns, expected {chain[k - 1].n_out}, "
                     f"the outputs of {names[k - 1]}"
                 )
-        classes = _classes(self.classes)
-        rows = self.readout.n_out
-        if rows != len(classes) and not (rows == 1 and len(classes) == 2):
+        labels = _classes(classes)
+        rows = readout.n_out
+        if rows != len(labels) and not (rows == 1 and len(labels) == 2):
             raise InvalidInputError(
-                f"readout has {rows} rows for {len(classes)} classes; give one row a class "
+                f"readout has {rows} rows for {len(labels)} classes; give one row a class "
                 "(two classes may use one)"
             )
         if any(layer.arithmetic == "dyadic" for layer in chain):
             chain = [layer._promoted() for layer in chain]
         object.__setattr__(self, "layers", tuple(chain[:-1]))
         object.__setattr__(self, "readout", chain[-1])
-        object.__setattr__(self, "classes", classes)
-        if self.provenance is not None:
-            if not isinstance(self.provenance, Mapping):
-                raise InvalidInputError("provenance must be a mapping or None")
-            object.__setattr__(self, "provenance", _frozen(self.provenance, "provenance"))
+        object.__setattr__(self, "classes", labels)
+        object.__setattr__(self, "normalization", normalization)
+        if provenance is not None and not isinstance(provenance, Mapping):
+            raise InvalidInputError("provenance must be a mapping or None")
+        object.__setattr__(
+            self, "provenance", None if provenance is None else _frozen(provenance, "provenance")
+        )
 
     # -- what the net is
 
@@ -719,7 +733,7 @@ def as_label(value: Any, where: str) -> Label:
     return value
 
 
-def _classes(values: Sequence[Any]) -> tuple[Label, ...]:
+def _classes(values: Iterable[Any]) -> tuple[Label, ...]:
     if isinstance(values, str):
         raise InvalidInputError("classes is one string; give a sequence of labels")
     classes = tuple(as_label(value, f"classes[{k}]") for k, value in enumerate(values))

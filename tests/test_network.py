@@ -167,6 +167,7 @@ def test_bad_parameters_are_refused(weight: Any, bias: Any, message: str) -> Non
         ),
         ({"normalization": Normalization("group_layer_norm", 3)}, "single neuron"),
         ({"provenance": [1]}, "provenance must be a mapping"),
+        ({"normalization": "layer_norm"}, "expected a Normalization"),
         ({"provenance": {"a": {1: 2}}}, "provenance.a: key 1"),
         ({"provenance": {"a": [math.nan]}}, r"provenance.a\[0\]: nan"),
         ({"provenance": {"a": object()}}, "cannot be written as JSON"),

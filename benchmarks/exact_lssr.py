@@ -19,6 +19,7 @@ import flint
 import numpy as np
 import numpy.typing as npt
 import sympy
+from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
 import lntheory
@@ -34,40 +35,45 @@ def samples(n_samples: int, n_features: int, n_classes: int, seed: int = 0) -> t
     return rng.normal(size=(n_samples, n_features)), rng.permutation(np.arange(n_samples) % n_classes)
 
 
-def _scatter(X: FloatArray, y: IntArray) -> tuple[list[list[sympy.Rational]], list[sympy.Rational], int, int]:
-    """S_t and the difference of class means, in rationals (two classes)."""
-    points = [[Fraction(v) for v in row] for row in X.tolist()]
-    d = X.shape[1]
-
-    def mean(rows: list[list[Fraction]]) -> list[Fraction]:
-        return [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
-
-    centre = mean(points)
-    centred = [[v - c for v, c in zip(row, centre, strict=True)] for row in points]
-    total = [[_q(sum((r[i] * r[j] for r in centred), Fraction(0))) for j in range(d)] for i in range(d)]
-    first, second = ([p for p, label in zip(points, y, strict=True) if label == k] for k in (0, 1))
-    delta = [_q(a - b) for a, b in zip(mean(first), mean(second), strict=True)]
-    return total, delta, len(first), len(second)
+def _q(value: float) -> sympy.Rational:
+    numerator, denominator = value.as_integer_ratio()
+    return sympy.Rational(numerator, denominator)
 
 
-def _q(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(value.numerator, value.denominator)
+def _indicator(y: IntArray) -> sympy.Matrix:
+    """Column with entries 1/m1 on class 0 and -1/m2 on class 1: its product with X is delta."""
+    counts = np.bincount(y).tolist()
+    return sympy.Matrix([sympy.Rational(1 - 2 * k, counts[k]) for k in y.tolist()])
 
 
 def sympy_matrix(X: FloatArray, y: IntArray) -> Fraction:
-    total, delta, a, b = _scatter(X, y)
-    column = sympy.Matrix(delta)
-    value = 1 - sympy.Rational(a * b, a + b) * column.dot(sympy.Matrix(total).LUsolve(column))
+    """With sympy's dense matrices throughout."""
+    n = len(y)
+    points = sympy.Matrix([[_q(v) for v in row] for row in X.tolist()])
+    centred = points - sympy.ones(n, 1) * (sympy.ones(1, n) * points / n)
+    delta = points.T * _indicator(y)
+    value = 1 - _weight(y) * delta.dot((centred.T * centred).LUsolve(delta))
     return Fraction(int(value.p), int(value.q))
 
 
 def sympy_domain_matrix(X: FloatArray, y: IntArray) -> Fraction:
-    total, delta, a, b = _scatter(X, y)
-    matrix = DomainMatrix.from_Matrix(sympy.Matrix(total)).to_field()
-    column = DomainMatrix.from_Matrix(sympy.Matrix(delta)).convert_to(matrix.domain)
-    solution = matrix.lu_solve(column).to_Matrix()
-    value = 1 - sympy.Rational(a * b, a + b) * sympy.Matrix(delta).dot(solution)
+    """With DomainMatrix over QQ throughout."""
+    n = len(y)
+    points = DomainMatrix.from_Matrix(sympy.Matrix([[_q(v) for v in row] for row in X.tolist()])).convert_to(
+        QQ
+    )
+    ones = DomainMatrix.from_Matrix(sympy.ones(n, 1)).convert_to(QQ)
+    total = ones.transpose() * points
+    scatter = points.transpose() * points - total.transpose() * total * QQ(1, n)
+    delta = points.transpose() * DomainMatrix.from_Matrix(_indicator(y)).convert_to(QQ)
+    explained = (delta.transpose() * scatter.lu_solve(delta)).to_Matrix()[0, 0]
+    value = 1 - _weight(y) * explained
     return Fraction(int(value.p), int(value.q))
+
+
+def _weight(y: IntArray) -> sympy.Rational:
+    counts = np.bincount(y).tolist()
+    return sympy.Rational(counts[0] * counts[1], counts[0] + counts[1])
 
 
 def seconds(function: Callable[..., T], X: FloatArray, y: IntArray, repeats: int = 3) -> tuple[float, T]:

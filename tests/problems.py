@@ -109,8 +109,9 @@ LSSR = 6/(6 + (20 + 4 sqrt(13))/3) = 3 (19 - 2 sqrt(13))/103, a root of 103 t**2
 def xor_net() -> LNNet:
     """Integer weights that classify XOR and end on exactly one point a class: SSR is exactly 0.
 
-    With s = x + y - 1 and d = x - y the first layer is s (1, -1, 0) + (2 - d) (1, 1, -2), seen from a centre on the
-    line d of the odd points, which therefore merge; the even ones are mirror images, exchanged by swapping the
+    With s = x + y - 1 and d = x - y the first layer is s (1, -1, 0) + (2 - d) (1, 1, -2), seen from a centre
+    on the line d of the odd points, which therefore merge; the even ones are mirror images, exchanged by
+    swapping the
     first two neurons, so they share the third one, on which alone the second layer depends::
 
             s                            (0,0) -> ( 1, 3, -4)    third after LN: -4/sqrt(26/3)

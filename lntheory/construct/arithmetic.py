@@ -7,7 +7,7 @@ be rigorous, it must only be accurate to `unit`. What it finds is proved afterwa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -98,24 +98,21 @@ class Dyadic:
 
     def array(self, values: ArrayLike) -> Array:
         """`values` as an object array of arb."""
-        given = np.asarray(values)
-        result = np.empty(given.shape, dtype=object)
-        result.flat = [
-            value if isinstance(value, flint.arb) else flint.arb(float(value)) for value in given.flat
-        ]
-        return result
+        return _mapped(lambda v: v if isinstance(v, flint.arb) else flint.arb(float(v)), np.asarray(values))
 
     def rounded(self, values: Array) -> Array:
         """Midpoints: exact numbers of at most `bits` bits."""
-        result = np.empty(values.shape, dtype=object)
-        result.flat = [value.mid() for value in values.flat]
-        return result
+        return _mapped(lambda v: v.mid(), values)
 
     def exported(self, values: Array) -> Array:
         """The same numbers as `fractions.Fraction`."""
-        result = np.empty(values.shape, dtype=object)
-        result.flat = [_fraction(value) for value in values.flat]
-        return result
+        return _mapped(_fraction, values)
+
+
+def _mapped(function: Callable[[Any], Any], values: Array) -> Array:
+    result = np.empty(values.size, dtype=object)
+    result[:] = [function(value) for value in values.flat]
+    return result.reshape(values.shape)
 
 
 def _fraction(value: flint.arb) -> Fraction:

@@ -29,7 +29,7 @@ from lntheory.construct.arithmetic import Arithmetic, Array, floats
 __all__ = ["Folds", "angle_between"]
 
 ROUNDING = 2.0
-"""Rounding errors of one layer (three products and a sum a neuron, centring, scaling), in units of ``|W| u``."""
+"""Rounding errors of one layer (products and sums of a neuron, centring, scaling) in units of ``|W| u``."""
 
 
 def angle_between(p: Array, q: Array) -> Any:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +50,13 @@ class Projection:
         centre, u, w = (arithmetic.array(part) for part in (self.centre, self.u, self.w))
         if self.pair is not None:
             i, j = self.pair
-            difference = (X[i] - centre) / _den(X[i], centre, w) - (X[j] - centre) / _den(X[j], centre, w)
+            p, q = X[i] - centre, X[j] - centre
+            difference = p / (1 - w @ p) - q / (1 - w @ q)
             # Remove from u what tells the pair apart; twice, since one pass leaves its own rounding behind.
             for _ in range(2):
                 u = u - (u @ difference) / (difference @ difference) * difference
         one = arithmetic.array([1.0])[0]
         return np.stack([-w, u]), np.array([one + w @ centre, -(u @ centre)])
-
-
-def _den(x: Array, centre: Array, w: Array) -> Any:
-    return w.dtype.type(1) - w @ (x - centre) if w.dtype != object else 1 - w @ (x - centre)
 
 
 def slopes(rows: tuple[Array, Array], X: Array) -> Array:
@@ -71,14 +67,18 @@ def slopes(rows: tuple[Array, Array], X: Array) -> Array:
 
 
 def projections(
-    X: NDArray[np.float64], codes: NDArray[np.int64], movable: NDArray[np.bool_], merging: bool, rng: Any
+    X: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    movable: NDArray[np.bool_],
+    merging: bool,
+    rng: np.random.Generator,
 ) -> Iterator[Projection]:
     """Endless random projections of distinct samples; if `merging`, each merges a random movable pair.
 
     Directions are drawn on features brought to equal spread, so that the scale of the data is immaterial.
     Half of them look from a centre near a sample on the hull, which sets that sample apart from the others.
     """
-    n_samples, n_features = X.shape
+    n_features = X.shape[1]
     centre = X[0] + (X - X[0]).mean(axis=0)
     with np.errstate(over="ignore"):
         spread = np.sqrt(np.mean(np.square((X - centre) / _scale(X - centre)), axis=0)) * _scale(X - centre)
@@ -108,7 +108,7 @@ def _scale(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def clearance(projection: Projection, X: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
-    """Smallest gap between neighbouring slopes of unequal label, as a share of the whole range (0 if none)."""
+    """Smallest gap between neighbouring slopes of unequal label, as a share of the range (0 if none)."""
     float64 = Float64()
     with float64.working():
         rows = projection.rows(X, float64)

@@ -4,15 +4,15 @@ The paper's construction and a shallower one share everything but which points h
 
 * ``projection-merge`` [paper, Theorem 2]: every class is merged, the first layer only lifts. Three distinct
   points of a circle can always be read out, so m distinct samples need at most ``max(1, m - 2)`` layers.
-* ``minority-merge`` [ours]: a point of a circle can always be cut off by a line, so the most frequent class may
-  stay where it is. With k samples outside it and C classes, ``k - C + 1`` merges leave one point of each other
-  class. In general position (d >= 2) the first layer merges too: at most ``max(1, k - C + 1)`` layers; for
-  any distinct samples at most ``k - C + 2``.
+* ``minority-merge`` [ours]: a point of a circle can always be cut off by a line, so the most frequent class
+  may stay where it is. With k samples outside it and C classes, ``k - C + 1`` merges leave one point of each
+  other class. In general position (d >= 2) the first layer merges too: at most ``max(1, k - C + 1)`` layers;
+  for any distinct samples at most ``k - C + 2``.
 
 Why hundreds of layers can work in float64. Each class has a *sink*, its last point in walking order, onto
 which its other points are merged in walking order, each once. A merge magnifies the error of the one point
 that moves, by about the square of (distance to the sink / distance to its neighbour); all other points are
-stretched by nearly 1, for the arc on which they lie is kept small (`ARC`) and so is mapped almost linearly.
+stretched by nearly 1, for the arc on which they lie is kept small (`ARCS`) and so is mapped almost linearly.
 No point is ever magnified twice: errors grow like a power of the number of points, not exponentially.
 
 ::
@@ -20,9 +20,9 @@ No point is ever magnified twice: errors grow like a power of the number of poin
     walking order     a · a b · b a · · a b a │A│ │B│ · ·         movers, then sinks A, B (and free points ·)
                       └─► next to move                └── left behind by the walk: free points only
 
-Among the candidates for each layer (whether to land on the sink or on an equal neighbour; how far to reach; which
-free points to carry along) the one with the least predicted damage is taken: the sum of error / gap over
-neighbours of unequal label, plus what the points still to be moved will cost when they land.
+Among the candidates for each layer (whether to land on the sink or on an equal neighbour; how far to reach;
+which free points to carry along) the one with the least predicted damage is taken: the sum of error / gap
+over neighbours of unequal label, plus what the points still to be moved will cost when they land.
 
 References
 ----------
@@ -43,14 +43,15 @@ from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, fl
 from lntheory.construct.fold import ROUNDING, Folds, angle_between
 from lntheory.construct.lift import Projection, clearance, projections, slopes
 from lntheory.construct.readout import readout
-from lntheory.network import Layer
+from lntheory.network import Layer, LNNet
 
 __all__ = ["Construction", "merge"]
 
-ARC = 0.6
-"""Length (radians) of the arc that holds the points still to be moved and the sinks."""
-POOL, ATTEMPTS = 200, 24
-"""First layers drawn, and how many of the clearest are tried in float64."""
+ARCS = (0.6, 0.4)
+"""Lengths (radians) tried for the arc that holds the points still to be moved and the sinks."""
+POOL, ATTEMPTS, HOPELESS = 200, 24, 8
+"""First layers drawn; how many of the clearest are tried in float64; after how many failures halfway it is
+given up."""
 SAFE, ENOUGH = 4.0, 2.0**10
 """Smallest gap / error accepted; and at which no further first layer is tried."""
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -74,11 +75,33 @@ class Construction:
 
 
 @dataclass(frozen=True)
+class _Task:
+    """What is to be fitted, and which class may stay where it is."""
+
+    X: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    free: int | None
+    progress: Progress | None
+
+    @property
+    def movable(self) -> NDArray[np.bool_]:
+        """Which samples may have to be merged."""
+        return np.asarray(self.codes != (-1 if self.free is None else self.free))
+
+    @property
+    def first_layer_merges(self) -> bool:
+        """Whether the first layer can merge a pair: two dimensions to choose from, and a pair."""
+        counts = np.bincount(self.codes[self.movable], minlength=1)
+        return self.free is not None and self.X.shape[1] > 1 and bool(counts.max() > 1)
+
+
+@dataclass(frozen=True)
 class _Walk:
     """Representatives on the circle in walking order.
 
     `points` (n, 2) lie on the unit circle; `errors` bound the angle between a representative and every sample
-    that it stands for; `sinks` marks the points that others are merged onto.
+    that it stands for; `sinks` marks the points that others are merged onto; `arc` is the length of the arc
+    on which sinks and movers are kept.
     """
 
     points: Array
@@ -87,6 +110,7 @@ class _Walk:
     errors: Array
     sinks: NDArray[np.bool_]
     free: int | None
+    arc: float
 
     def movers(self) -> NDArray[np.int64]:
         """Indices of the points that still have to be merged."""
@@ -133,79 +157,83 @@ def merge(
         In float64 where one is found that float64 carries, else in dyadic numbers.
     """
     free = int(np.argmax(np.bincount(codes))) if minority else None
-    movable = codes != (-1 if free is None else free)
-    several = bool(movable.any() and np.bincount(codes[movable]).max() > 1)
-    stages = [True, False] if minority and several and X.shape[1] > 1 else [False]
-    for merging in stages:
-        drawn = projections(X, codes, movable, merging, rng)
+    task = _Task(X, codes, free, progress)
+    for merging in [True, False] if task.first_layer_merges else [False]:
+        drawn = projections(X, codes, task.movable, merging, rng)
         pool = [next(drawn) for _ in range(POOL)]
         clear = np.array([clearance(projection, X, codes) for projection in pool])
         pool = [pool[i] for i in np.argsort(-clear, kind="stable")]
-        best = _best_in_float64(X, codes, free, pool[:ATTEMPTS], progress)
-        if best is None:
-            best = _dyadic(X, codes, free, pool, merging, progress)
-        if best is not None:
-            return best
+        found = _in_float64(task, pool) or _in_dyadic(task, pool, PRECISIONS[:3] if merging else PRECISIONS)
+        if found is not None:
+            return found
     raise AssertionError("distinct samples can be lifted and merged at some precision")
 
 
-def _best_in_float64(
-    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, pool: list[Projection],
-    progress: Progress | None,
-) -> Construction | None:  # fmt: skip
+def _in_float64(task: _Task, pool: list[Projection]) -> Construction | None:
+    """The safest of several attempts, if any gives every sample its label in plain float64."""
     best: Construction | None = None
-    for projection in pool:
-        try:
-            found = _build(
-                X, codes, free, projection, Float64(), max(SAFE, best.safety if best else 0), progress
-            )
-        except _OutOfPrecision:
-            continue
-        best = found
-        if best.safety >= ENOUGH:
+    halfway = 0
+    for number, projection in enumerate(pool[:ATTEMPTS]):
+        if number == HOPELESS and not halfway:
             break
+        least = best.safety if best is not None else SAFE
+        walked, found = _build(task, projection, Float64(), ARCS[number % len(ARCS)], least)
+        halfway += walked >= 0.5
+        if found is not None and _carried(found, task):
+            best = found
+            if best.safety >= ENOUGH:
+                break
     return best
 
 
-def _dyadic(
-    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, pool: list[Projection], merging: bool,
-    progress: Progress | None,
-) -> Construction | None:  # fmt: skip
-    """The first precision that carries; where a merging first layer keeps failing, its samples may be in
-    special position, and a plain lift has to do."""
-    for bits in PRECISIONS[:3] if merging else PRECISIONS:
-        for projection in pool[:4]:
-            try:
-                return _build(X, codes, free, projection, Dyadic(bits), ENOUGH, progress)
-            except _OutOfPrecision:
-                continue
+def _in_dyadic(task: _Task, pool: list[Projection], precisions: tuple[int, ...]) -> Construction | None:
+    """The first precision that carries. In special position a merging first layer may fail at any."""
+    for bits in precisions:
+        for projection in pool[:3]:
+            _, found = _build(task, projection, Dyadic(bits), ARCS[0], ENOUGH)
+            if found is not None:
+                return found
     return None
 
 
+def _carried(found: Construction, task: _Task) -> bool:
+    """Whether the float64 passes, careful and plain, give every sample its label."""
+    net = LNNet(found.layers, found.readout, tuple(range(int(task.codes.max()) + 1)))
+    plain = net.winners(net.plain_scores(task.X))
+    return bool((net.predict(task.X) == task.codes).all() and (plain == task.codes).all())
+
+
 def _build(
-    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, projection: Projection,
-    arithmetic: Arithmetic, least: float, progress: Progress | None,
-) -> Construction:  # fmt: skip
-    """Lift, merge until readable, read out; `_OutOfPrecision` as soon as gap / error falls below `least`."""
-    with arithmetic.working():
-        (weight, bias), walk = _lifted(X, codes, free, projection, arithmetic)
-        parameters = [(weight, bias)]
-        merges: list[tuple[int, ...]] = [projection.pair or ()]
-        safety = _checked(walk, least)
-        total = len(walk.movers())
-        while not circle.is_readable(walk.codes):
-            (weight, bias), walk, pair = _merged(walk, arithmetic)
-            safety = min(safety, _checked(walk, least))
-            parameters.append((weight, bias))
-            merges.append(pair)
-            if progress is not None:
-                progress(len(merges) - 1, total)
-        scores = readout(walk.points, walk.codes, int(codes.max()) + 1, arithmetic)
-        safety = min(safety, _margin(walk, scores, arithmetic))
-        if not safety >= least:
-            raise _OutOfPrecision
-        layers = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*parameters, scores]]
-    return Construction(tuple(layers[:-1]), layers[-1], tuple(merges), safety)
+    task: _Task, projection: Projection, arithmetic: Arithmetic, arc: float, least: float
+) -> tuple[float, Construction | None]:
+    """Lift, merge until readable, read out; or stop as soon as gap / error falls below `least`.
+
+    Returns the share of the merges that were done, and the construction if it was completed.
+    """
+    done, total = 0, 1
+    merges: list[tuple[int, ...]] = [projection.pair or ()]
+    try:
+        with arithmetic.working():
+            layer, walk = _lifted(task, projection, arithmetic, arc)
+            layers = [layer]
+            safety = _checked(walk, least)
+            total = max(1, len(walk.movers()))
+            while not circle.is_readable(walk.codes):
+                layer, walk, pair = _merged(walk, arithmetic)
+                safety = min(safety, _checked(walk, least))
+                layers.append(layer)
+                merges.append(pair)
+                done += 1
+                if task.progress is not None:
+                    task.progress(done, total)
+            scores = readout(walk.points, walk.codes, int(task.codes.max()) + 1, arithmetic)
+            safety = min(safety, _margin(walk, scores, arithmetic))
+            if not safety >= least:
+                raise _OutOfPrecision
+            exported = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*layers, scores]]
+    except _OutOfPrecision:
+        return done / total, None
+    return 1.0, Construction(tuple(exported[:-1]), exported[-1], tuple(merges), safety)
 
 
 def _checked(walk: _Walk, least: float) -> float:
@@ -239,10 +267,10 @@ def _margin(walk: _Walk, scores: tuple[Array, Array], arithmetic: Arithmetic) ->
 
 
 def _lifted(
-    X: NDArray[np.float64], codes: NDArray[np.int64], free: int | None, projection: Projection,
-    arithmetic: Arithmetic,
-) -> tuple[tuple[Array, Array], _Walk]:  # fmt: skip
-    samples = arithmetic.array(X)
+    task: _Task, projection: Projection, arithmetic: Arithmetic, arc: float
+) -> tuple[tuple[Array, Array], _Walk]:
+    """The first layer's parameters, and the walk along the circle after it."""
+    samples = arithmetic.array(task.X)
     rows, offsets = projection.rows(samples, arithmetic)
     values = slopes((rows, offsets), samples)
     order = np.argsort(values, kind="stable")
@@ -250,9 +278,8 @@ def _lifted(
         order = order[::-1]
     if projection.pair is not None:
         order = order[order != projection.pair[0]]
-    kept = codes[order]
-    s = values[order]
-    kappa, beta = _respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arithmetic)
+    kept, s = task.codes[order], values[order]
+    kappa, beta = _respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arc, arithmetic)
     spaced = np.stack([rows[0], kappa * (rows[1] + beta * rows[0])])
     shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
     columns = circle.basis(arithmetic)
@@ -262,21 +289,20 @@ def _lifted(
     rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
     errors = np.sqrt((rounding * rounding).sum(axis=1)) / size * (ROUNDING * arithmetic.unit)
     sinks = np.zeros(len(order), dtype=bool)
-    for code in np.unique(kept[kept != (-1 if free is None else free)]):
+    for code in np.unique(kept[kept != (-1 if task.free is None else task.free)]):
         sinks[np.flatnonzero(kept == code)[-1]] = True
     points = circle.directions(planar)
     if projection.pair is not None:
         i, j = projection.pair
         errors[j] = max(errors[i], errors[j]) + np.abs(points[i] - points[j]).sum()
-    return (weight, bias), _Walk(
-        arithmetic.rounded(points[order]), kept, order, arithmetic.rounded(errors[order]), sinks, free
-    )
+    points, errors = arithmetic.rounded(points[order]), arithmetic.rounded(errors[order])
+    return (weight, bias), _Walk(points, kept, order, errors, sinks, task.free, arc)
 
 
-def _onto_arc(s: Array, arithmetic: Arithmetic) -> tuple[Any, Any]:
-    """The re-spacing that puts ordered slopes on an arc of length `ARC` around slope 0."""
+def _onto_arc(s: Array, arc: float, arithmetic: Arithmetic) -> tuple[Any, Any]:
+    """The re-spacing that puts ordered slopes on an arc of this length around slope 0."""
     width = abs(s[-1] - s[0])
-    return arithmetic.array([2 * np.tan(ARC / 2)])[0] / width, -(s[0] + s[-1]) / 2
+    return arithmetic.array([2 * np.tan(arc / 2)])[0] / width, -(s[0] + s[-1]) / 2
 
 
 def _respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
@@ -322,7 +348,7 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     folds = Folds.of(planar, np.full(len(b), a), b, reach, sense, arithmetic)
     last = int(np.flatnonzero(walk.sinks)[-1])
     sides = np.where(floats(folds.slope[:, last]) > 0, 1, -1)
-    kappa = 1 / (arithmetic.array([np.tan(ARC)])[0] * np.abs(folds.slope[:, last]))
+    kappa = 1 / (arithmetic.array([np.tan(walk.arc)])[0] * np.abs(folds.slope[:, last]))
     tangents, bounds = folds.images(kappa, walk.errors, arithmetic)
     if strict:
         k, order = 0, np.r_[a + 1 : len(walk.codes), 0:a]
@@ -333,21 +359,17 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     errors = bounds[k]
     if circle.is_readable(codes):
         scale, beta = _respacing(folds.slope[k][order], codes)
-        shifted = replace_slope(folds, beta)
-        errors = shifted.images(np.full(len(b), scale), walk.errors, arithmetic)[1][k]
+        turned = replace(folds, slope=folds.slope + beta)
+        errors = turned.images(np.full(len(b), scale), walk.errors, arithmetic)[1][k]
     weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
     points = arithmetic.rounded(circle.image(planar[order], weight, bias, arithmetic))
     pair = (int(walk.samples[a]), int(walk.samples[b[k]]))
-    after = _Walk(
-        points, codes, walk.samples[order], arithmetic.rounded(errors[order]), walk.sinks[order], walk.free
-    )
+    after = replace(
+        walk, points=points, codes=codes, samples=walk.samples[order],
+        errors=arithmetic.rounded(errors[order]), sinks=walk.sinks[order],
+    )  # fmt: skip
     return (weight, bias), after, pair
-
-
-def replace_slope(folds: Folds, beta: Any) -> Folds:
-    """The folds with slopes measured from an axis turned so that ``s -> s + beta``."""
-    return replace(folds, slope=folds.slope + beta)
 
 
 def _behind(planar: Array, a: int) -> float:

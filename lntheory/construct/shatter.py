@@ -38,7 +38,7 @@ def shatter(
     random_state: int | np.random.Generator = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> LNNet:
-    """An explicit width-3 LN-Net that fits any labels of distinct samples (Ni et al., Theorem 2; here shallower).
+    """An explicit width-3 LN-Net that fits any labels of distinct samples (the paper's Theorem 2, shallower).
 
     The net is constructed, not trained. `lntheory.exact.certify` proves that it is right, and imports
     nothing from here.
@@ -76,7 +76,7 @@ def shatter(
 
     References
     ----------
-    Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255), section 4.
+    Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255).
 
     Examples
     --------
@@ -149,7 +149,7 @@ def _classes(y: Iterable[Any], n_samples: int) -> tuple[Codes, tuple[Label, ...]
     codes, found = encode_labels(y, n_samples)
     classes = [as_label(label, "y") for label in found]
     try:
-        order = sorted(range(len(classes)), key=lambda c: classes[c])  # type: ignore[arg-type, return-value]
+        order = sorted(range(len(classes)), key=lambda c: classes[c])
     except TypeError:
         order = list(range(len(classes)))
     rank = np.empty(len(order), dtype=np.int64)
@@ -214,7 +214,7 @@ def _depth_zero(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
 
 def _separating(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:
     """Rows of class scores whose argmax is right on all rows of `affine`, or None if there are none."""
-    fit: FloatArray = np.linalg.lstsq(affine, np.eye(n_classes)[codes], rcond=None)[0].T
+    fit = np.asarray(np.linalg.lstsq(affine, np.eye(n_classes)[codes], rcond=None)[0].T, dtype=np.float64)
     if (np.argmax(affine @ fit.T, axis=1) == codes).all():
         return fit
     if n_classes > 2:  # classes that are not separable in pairs are not separable at all, and pairs are quick

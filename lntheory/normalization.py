@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from lntheory.centering import centred, exponents, scale, sum_of_squares
 from lntheory.errors import DegenerateInputError, InvalidInputError
-from lntheory.validation import FloatArray, as_float_array, require_finite, sample_name
+from lntheory.validation import FloatArray, as_rows, resolve_group_size, sample_name
 
 __all__ = ["group_layer_norm", "layer_norm", "rms_norm"]
 
@@ -67,7 +67,7 @@ def layer_norm(x: npt.ArrayLike, *, eps: float = 0.0) -> FloatArray:
     ----------
     Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255).
     """
-    rows = _as_rows(x)
+    rows = as_rows(x)
     eps = _as_eps(eps)
     if eps == 0.0:
         constant = (rows == rows[..., :1]).all(axis=-1)
@@ -101,7 +101,7 @@ def rms_norm(x: npt.ArrayLike, *, eps: float = 0.0) -> FloatArray:
     >>> rms_norm([3.0, -4.0, 0.0, 0.0])
     array([ 1.2, -1.6,  0. ,  0. ])
     """
-    rows = _as_rows(x)
+    rows = as_rows(x)
     eps = _as_eps(eps)
     if eps == 0.0:
         _refuse((rows == 0.0).all(axis=-1), rows, "is zero", "RMSNorm(x) is 0/0 there")
@@ -140,8 +140,8 @@ def group_layer_norm(
     >>> group_layer_norm([1.0, 5.0, 7.0, 2.0], group_size=2)
     array([-1.,  1.,  1., -1.])
     """
-    rows = _as_rows(x)
-    size = _group_size(rows.shape[-1], num_groups, group_size)
+    rows = as_rows(x)
+    size = resolve_group_size(rows.shape[-1], num_groups, group_size)
     eps = _as_eps(eps)
     groups = rows.reshape(*rows.shape[:-1], -1, size)
     if eps == 0.0:
@@ -156,16 +156,6 @@ def group_layer_norm(
     return _normalize(groups, eps, centre=True).reshape(rows.shape)
 
 
-def _as_rows(x: npt.ArrayLike) -> FloatArray:
-    rows = as_float_array(x)
-    if rows.ndim == 0:
-        raise InvalidInputError("x is a single number; pass an array whose last axis holds the features.")
-    if rows.size == 0:
-        raise InvalidInputError(f"x is empty (shape {rows.shape}); pass at least one sample and one feature.")
-    require_finite(rows)
-    return rows
-
-
 def _as_eps(eps: float) -> float:
     try:
         eps = float(eps)
@@ -174,27 +164,6 @@ def _as_eps(eps: float) -> float:
     if not (math.isfinite(eps) and eps >= 0.0):
         raise InvalidInputError(f"eps is {eps}; pass a finite number >= 0.")
     return eps
-
-
-def _group_size(n_features: int, num_groups: int | None, group_size: int | None) -> int:
-    if (num_groups is None) == (group_size is None):
-        raise InvalidInputError(
-            "Pass exactly one of num_groups and group_size, "
-            f"got num_groups={num_groups}, group_size={group_size}."
-        )
-    name, given = ("group_size", group_size) if num_groups is None else ("num_groups", num_groups)
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1 or n_features % given:
-        raise InvalidInputError(
-            f"{name}={given!r} does not divide n_features={n_features} into equal groups; "
-            f"pass a positive divisor of {n_features}."
-        )
-    size = int(given) if num_groups is None else n_features // int(given)
-    if size == 1:
-        raise InvalidInputError(
-            f"{name}={given} leaves one feature in each of {n_features} groups, where LN is 0/0; "
-            f"use groups of at least two features."
-        )
-    return size
 
 
 def _refuse(bad: npt.NDArray[np.bool_], rows: FloatArray, what: str, why: str) -> None:

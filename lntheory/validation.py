@@ -87,6 +87,39 @@ def as_samples(X: npt.ArrayLike) -> FloatArray:
     return samples
 
 
+def as_rows(x: npt.ArrayLike) -> FloatArray:
+    """Validate finite rows of shape (..., n_features), at least one row and one feature, as float64."""
+    rows = as_float_array(x)
+    if rows.ndim == 0:
+        raise InvalidInputError("x is a single number; pass an array whose last axis holds the features.")
+    if rows.size == 0:
+        raise InvalidInputError(f"x is empty (shape {rows.shape}); pass at least one sample and one feature.")
+    require_finite(rows)
+    return rows
+
+
+def resolve_group_size(n_features: int, num_groups: int | None, group_size: int | None) -> int:
+    """Features a group, from exactly one of the number and the size of equal groups; at least two."""
+    if (num_groups is None) == (group_size is None):
+        raise InvalidInputError(
+            "Pass exactly one of num_groups and group_size, "
+            f"got num_groups={num_groups}, group_size={group_size}."
+        )
+    name, given = ("group_size", group_size) if num_groups is None else ("num_groups", num_groups)
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1 or n_features % given:
+        raise InvalidInputError(
+            f"{name}={given!r} does not divide n_features={n_features} into equal groups; "
+            f"pass a positive divisor of {n_features}."
+        )
+    size = int(given) if num_groups is None else n_features // int(given)
+    if size == 1:
+        raise InvalidInputError(
+            f"{name}={given} leaves one feature in each of {n_features} groups, where LN is 0/0; "
+            f"use groups of at least two features."
+        )
+    return size
+
+
 def encode_labels(y: Iterable[Any], n_samples: int) -> tuple[IntArray, tuple[Hashable, ...]]:
     """Number the classes by first appearance, comparing labels as Python does.
 

@@ -120,6 +120,20 @@ def resolve_group_size(n_features: int, num_groups: int | None, group_size: int 
     return size
 
 
+def resolve_norm(n_features: int, norm: str, num_groups: int | None, group_size: int | None) -> int:
+    """Features that `norm` normalizes together; only group_layer_norm takes groups."""
+    if norm == "group_layer_norm":
+        return resolve_group_size(n_features, num_groups, group_size)
+    if norm not in ("layer_norm", "rms_norm"):
+        raise InvalidInputError(f"norm is {norm!r}; pass 'layer_norm', 'rms_norm' or 'group_layer_norm'.")
+    if num_groups is not None or group_size is not None:
+        raise InvalidInputError(
+            f"num_groups={num_groups} and group_size={group_size} mean nothing to norm={norm!r}; "
+            "leave them out or pass norm='group_layer_norm'."
+        )
+    return n_features
+
+
 def encode_labels(y: Iterable[Any], n_samples: int) -> tuple[IntArray, tuple[Hashable, ...]]:
     """Number the classes by first appearance, comparing labels as Python does.
 

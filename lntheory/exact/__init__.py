@@ -3,6 +3,7 @@
 ```
 lntheory.exact
 ├── ssr, lssr                                   exact separability: Fraction, or an isolating enclosure
+├── hessian_indicator, amplification            exact nonlinearity: Fraction
 ├── layer_norm, rms_norm, group_layer_norm      balls (python-flint's arb) that enclose the true value
 ├── enclose                                     a whole net on balls
 └── certify, verify, Certificate, data_sha256   proofs that a net classifies samples right
@@ -13,16 +14,19 @@ Whoever checks never imports whoever builds: nothing here imports `lntheory.cons
 
 from lntheory.exact.balls import Enclosure, enclose, group_layer_norm, layer_norm, rms_norm
 from lntheory.exact.certificate import Certificate, certify, data_sha256, verify
+from lntheory.exact.nonlinearity import amplification, hessian_indicator
 from lntheory.exact.separability import AlgebraicEnclosure, lssr, ssr
 
 __all__ = [
     "AlgebraicEnclosure",
     "Certificate",
     "Enclosure",
+    "amplification",
     "certify",
     "data_sha256",
     "enclose",
     "group_layer_norm",
+    "hessian_indicator",
     "layer_norm",
     "lssr",
     "rms_norm",

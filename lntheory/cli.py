@@ -62,6 +62,7 @@ class Report:
     rows: list[tuple[str, str]]
     as_json: bool
     tables: list[Table] = field(default_factory=list)
+    exit_code: int = PROVED
 
     def show(self) -> None:
         if self.as_json:
@@ -93,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(result or 0)
         result.show()
         sys.stdout.flush()
-        return PROVED
+        return result.exit_code
     except (
         BrokenPipeError
     ):  # whoever was reading has read enough; keep the interpreter from complaining at exit
@@ -537,3 +538,43 @@ def _net_rows(network: LNNet) -> list[tuple[str, str]]:
         ("provenance", ", ".join(told) or "not stated"),
         ("SHA-256", network.sha256),
     ]
+
+
+# -------------------------------------------------------------------------------------------------- prove
+
+
+@app.command()
+def prove(
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="This claim; may be repeated.")
+    ] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="More cases where a claim has them; slow.")] = False,
+    list_names: Annotated[bool, typer.Option("--list", help="List the claims, prove nothing.")] = False,
+    as_json: JsonOption = False,
+) -> Report:
+    """Prove every theorem that this library rests on, and refute the false twin of each.
+
+    Exit code 1 if a claim fails or a false twin does not.
+    """
+    from proofs_checks import registry, runner
+
+    if list_names:
+        listed = registry.claims()
+        return Report(
+            {"status": "listed", "claims": [claim.name for claim in listed]},
+            [(claim.name, f"{claim.title} ({claim.source})") for claim in listed],
+            as_json,
+        )
+    unknown = sorted(set(only or ()) - {claim.name for claim in registry.claims()})
+    if unknown:
+        raise InvalidInputError(f"no claim is called {', '.join(unknown)}; lntheory prove --list names them")
+    with _progress("proving") as progress:
+        results = runner.run(only, deep=deep, progress=progress)
+    failures = [failure for result in results for failure in result.failures]
+    values = {
+        "status": "refuted" if failures else "proved",
+        "claims": [runner.values(result) for result in results],
+        "failures": failures,
+    }
+    rows = [("failed", failure) for failure in failures]
+    return Report(values, rows, as_json, [runner.table(results)], REFUTED if failures else PROVED)

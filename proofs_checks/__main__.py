@@ -1,0 +1,8 @@
+"""``python -m proofs_checks``: the table of claims. Exit code 1 if a claim fails or a false twin passes."""
+
+import sys
+
+from lntheory.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(["prove", *sys.argv[1:]]))

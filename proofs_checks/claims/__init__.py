@@ -1,0 +1,1 @@
+"""One file a claim: a module that defines ``CLAIM``."""

@@ -1,0 +1,187 @@
+"""Proofs, instances and false twins of many claims, and the table of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import Parallel, delayed
+from rich.box import SIMPLE
+from rich.table import Table
+from rich.text import Text
+
+from proofs_checks.claim import Claim, Evidence, Instance, Method, Verdict
+from proofs_checks.registry import claims, find
+
+__all__ = ["Result", "check", "run", "table", "values"]
+
+_WIDTHS = (26, 8, 8, 14, 26, 26, 9, 9)
+_COLOURS = {
+    Verdict.PROVED: "green",
+    Verdict.HOLDS_ON_SAMPLES: "yellow",
+    Verdict.SKIPPED: "yellow",
+    Verdict.UNDECIDED: "red",
+    Verdict.REFUTED: "red",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One claim, checked.
+
+    Attributes
+    ----------
+    claim : Claim
+    evidence : Evidence
+        Of the proof; REFUTED if an exact instance fails, whatever the proof says.
+    twin : Evidence
+        Of the same proof on the false twin.
+    n_instances : int
+        Exact instances that hold.
+    seconds : float
+    """
+
+    claim: Claim[Any]
+    evidence: Evidence
+    twin: Evidence
+    n_instances: int
+    seconds: float
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why this claim fails, in words; empty if it does not."""
+        name, told = self.claim.name, []
+        if self.evidence.verdict in (Verdict.UNDECIDED, Verdict.REFUTED):
+            told.append(f"{name} is {self.evidence.told}: {self.evidence.detail}")
+        if self.twin.verdict not in (Verdict.REFUTED, Verdict.SKIPPED):
+            told.append(f"the false twin of {name} is {self.twin.told}, not refuted: {self.twin.detail}")
+        return tuple(told)
+
+
+def check(claim: Claim[Any], *, deep: bool = False) -> Result:
+    """Prove one claim, compute its instances, and refute its false twin.
+
+    An exception inside a proof leaves the claim undecided, which is a failure of claim and twin alike.
+    """
+    start = time.perf_counter()
+    evidence, n_instances = _guarded(claim, deep), 0
+    try:
+        instances = claim.instances()
+        n_instances = sum(instance.holds for instance in instances)
+        failed = next((instance for instance in instances if not instance.holds), None)
+    except Exception as error:
+        evidence = _raised(error)
+    else:
+        if failed is not None:
+            evidence = _contradicted(failed)
+    twin = _guarded(claim.false_twin, deep=False)
+    return Result(claim, evidence, twin, n_instances, time.perf_counter() - start)
+
+
+def run(
+    names: Sequence[str] | None = None,
+    *,
+    deep: bool = False,
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """Check claims in parallel; the order of the results is that of the registry.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Only these; all by default.
+    deep : bool
+    n_jobs : int, optional
+        Processes; by default as many as there are cores.
+    progress : callable (done, total), optional
+    """
+    chosen = [c.name for c in claims()] if names is None else [find(name).name for name in names]
+    if len(chosen) == 1:
+        return [check(find(chosen[0]), deep=deep)]
+    workers = n_jobs or min(len(chosen), os.cpu_count() or 1)
+    jobs = (delayed(_check_named)(name, deep) for name in chosen)
+    found = []
+    for parts in _stream(Parallel(n_jobs=workers, return_as="generator", batch_size=1), jobs):
+        found.append(Result(find(parts[0]), *parts[1:]))
+        if progress is not None:
+            progress(len(found), len(chosen))
+    return found
+
+
+def table(results: Sequence[Result]) -> Table:
+    """One row a claim."""
+    names = ("claim", "source", "kind", "established", "computed", "claimed", "verdict", "false twin")
+    shown = Table(box=SIMPLE, show_lines=True)
+    for name, width in zip(names, _WIDTHS, strict=True):
+        shown.add_column(name, overflow="fold", min_width=width, max_width=width)
+    shown.add_column("cases", justify="right", no_wrap=True)
+    shown.add_column("s", justify="right", no_wrap=True)
+    for result in results:
+        claim, evidence, twin = result.claim, result.evidence, result.twin
+        refused = twin.verdict in (Verdict.REFUTED, Verdict.SKIPPED)
+        cells = (claim.name, claim.source, claim.kind, evidence.how, evidence.computed, evidence.claimed)
+        shown.add_row(
+            *(Text(cell) for cell in cells),
+            Text(evidence.told, _COLOURS[evidence.verdict]),
+            Text(twin.told if refused else f"{twin.told}!", "green" if refused else "red"),
+            str(result.n_instances),
+            f"{result.seconds:.1f}",
+        )
+    return shown
+
+
+def values(result: Result) -> dict[str, Any]:
+    """A result for programs."""
+    claim, evidence, twin = result.claim, result.evidence, result.twin
+    return {
+        "name": claim.name,
+        "topic": claim.topic.value,
+        "title": claim.title,
+        "statement": claim.statement,
+        "latex": claim.latex,
+        "hypotheses": list(claim.hypotheses),
+        "source": claim.source,
+        "kind": claim.kind.value,
+        "established": evidence.how,
+        "is_theorem": evidence.verdict is Verdict.PROVED,
+        "computed": evidence.computed,
+        "claimed": evidence.claimed,
+        "verdict": evidence.told,
+        "detail": evidence.detail,
+        "instances": result.n_instances,
+        "false_twin": {"statement": claim.twin.statement, "verdict": twin.told, "detail": twin.detail},
+        "seconds": round(result.seconds, 3),
+        "failures": list(result.failures),
+    }
+
+
+def _check_named(name: str, deep: bool) -> tuple[str, Evidence, Evidence, int, float]:
+    """What a worker sends back: claims hold functions, which do not travel."""
+    result = check(find(name), deep=deep)
+    return name, result.evidence, result.twin, result.n_instances, result.seconds
+
+
+def _stream(parallel: Any, jobs: Iterator[Any]) -> Iterator[Any]:
+    yield from parallel(jobs)
+
+
+def _guarded(claim: Claim[Any], deep: bool) -> Evidence:
+    try:
+        return claim.prove(deep=deep)
+    except Exception as error:
+        return _raised(error)
+
+
+def _raised(error: Exception) -> Evidence:
+    told = f"the check raised {type(error).__name__}: {error}"
+    return Evidence(Method.EXHAUSTIVE, "nothing", "no error", Verdict.UNDECIDED, told)
+
+
+def _contradicted(failed: Instance) -> Evidence:
+    return Evidence(
+        Method.EXHAUSTIVE, str(failed.computed), str(failed.claimed), Verdict.REFUTED, f"instance {failed}"
+    )

@@ -1,0 +1,222 @@
+"""The registry of claims: every property drawn and decided exactly, every twin refused; and the framework."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase, find, given, settings
+
+from lntheory.cli import main
+from proofs_checks import registry, runner
+from proofs_checks.claim import (
+    Claim,
+    Evidence,
+    FalseTwin,
+    Instance,
+    Kind,
+    Method,
+    Theory,
+    Topic,
+    Verdict,
+    combine,
+)
+from proofs_checks.solver import for_all, satisfiable
+from proofs_checks.symbolic import identity, symbols
+
+CLAIMS = registry.claims()
+TESTED = [claim for claim in CLAIMS if claim.property_test is not None]
+
+
+def named(claims):
+    return pytest.mark.parametrize("claim", claims, ids=[claim.name for claim in claims])
+
+
+# ------------------------------------------------------------------------------------ from the registry
+
+
+@named(CLAIMS)
+def test_claim_is_proved_and_its_twin_refuted(claim):
+    result = runner.check(claim)
+    assert not result.failures
+    if result.evidence.verdict is not Verdict.SKIPPED:
+        assert result.evidence.verdict in (Verdict.PROVED, Verdict.HOLDS_ON_SAMPLES)
+        assert result.twin.verdict is Verdict.REFUTED
+
+
+@named(CLAIMS)
+def test_claim_says_what_it_is(claim):
+    assert claim.title
+    assert claim.statement.endswith(".")
+    assert claim.latex
+    assert "$" not in claim.latex
+    assert claim.latex.count("{") == claim.latex.count("}")
+    assert claim.twin.statement.endswith(".")
+    assert claim.twin.statement != claim.statement
+
+
+@named(TESTED)
+def test_property_holds(claim):
+    @given(claim.property_test.strategy())
+    def holds(drawn):
+        assert claim.property_test.holds(claim.form, drawn)
+
+    holds()
+
+
+@named(TESTED)
+def test_property_fails_on_the_twin(claim):
+    search = settings(max_examples=2000, database=None, phases=[Phase.generate], derandomize=True)
+    test = claim.property_test
+    find(test.strategy(), lambda drawn: not test.holds(claim.false_twin.form, drawn), settings=search)
+
+
+# ------------------------------------------------------------------------------------------ the framework
+
+
+def bounded_by(bound):
+    """A toy claim: 2 + 2 <= bound."""
+    verdict = Verdict.PROVED if bound >= 2 + 2 else Verdict.REFUTED
+    return Evidence(Method.EXHAUSTIVE, "4", f"at most {bound}", verdict)
+
+
+TOY = Claim(
+    name="toy", topic=Topic.DEPTH, title="Toy", statement="2 + 2 <= 4.", latex="2 + 2 \\le 4", hypotheses=(),
+    source="ours", kind=Kind.UPPER, form=4, proof=bounded_by, twin=FalseTwin("2 + 2 <= 3.", 3),
+    examples=lambda bound: [Instance("sum", 4, bound, "<=")],
+)  # fmt: skip
+
+
+def test_toy_claim_passes():
+    assert not runner.check(TOY).failures
+
+
+def test_a_twin_that_is_true_is_a_failure():
+    (failure,) = runner.check(replace(TOY, twin=FalseTwin("2 + 2 <= 5.", 5))).failures
+    assert "false twin of toy is proved" in failure
+
+
+def test_a_checker_that_accepts_anything_is_a_failure():
+    assert runner.check(replace(TOY, proof=lambda bound: bounded_by(4))).failures
+
+
+def test_a_false_claim_is_a_failure():
+    assert "toy is refuted" in runner.check(TOY.false_twin).failures[0]
+
+
+def test_a_failing_instance_refutes_whatever_the_proof_says():
+    result = runner.check(replace(TOY, examples=lambda bound: [Instance("sum", 4, bound - 1, "<=")]))
+    assert result.evidence.verdict is Verdict.REFUTED
+    assert "sum: 4 <= 3" in result.failures[0]
+
+
+@pytest.mark.parametrize("where", ["proof", "examples"])
+def test_an_exception_proves_and_refutes_nothing(where):
+    def broken(form):
+        raise ZeroDivisionError("0/0")
+
+    result = runner.check(replace(TOY, **{where: broken}))
+    assert result.evidence.verdict is Verdict.UNDECIDED
+    assert "ZeroDivisionError: 0/0" in result.failures[0]
+    assert len(result.failures) == (2 if where == "proof" else 1)  # the twin is not refuted by an error
+
+
+def test_undecided_is_a_failure_and_samples_are_no_theorem():
+    undecided = Evidence(Method.SYMBOLIC, "?", "0", Verdict.UNDECIDED)
+    assert runner.check(replace(TOY, proof=lambda bound: undecided)).failures
+    sampled = Evidence(Method.SAMPLED, "0", "0", Verdict.HOLDS_ON_SAMPLES, n_samples=50)
+    assert sampled.told == "holds on 50 samples"
+    assert not runner.values(replace(runner.check(TOY), evidence=sampled))["is_theorem"]
+
+
+@pytest.mark.parametrize(
+    ("method", "verdict", "rest"),
+    [
+        (Method.SAMPLED, Verdict.PROVED, {}),
+        (Method.SAMPLED, Verdict.HOLDS_ON_SAMPLES, {}),
+        (Method.SYMBOLIC, Verdict.HOLDS_ON_SAMPLES, {"n_samples": 3}),
+        (Method.SOLVER, Verdict.PROVED, {}),
+        (Method.SYMBOLIC, Verdict.PROVED, {"theories": (Theory.NRA,)}),
+    ],
+)
+def test_evidence_cannot_overstate(method, verdict, rest):
+    with pytest.raises(ValueError, match=r"samples|solver|HOLDS"):
+        Evidence(method, "0", "0", verdict, **rest)
+
+
+def test_combined_evidence_is_as_weak_as_its_weakest_part():
+    symbolic = Evidence(Method.SYMBOLIC, "0", "0", Verdict.PROVED)
+    solver = Evidence(Method.SOLVER, "0", "0", Verdict.PROVED, theories=(Theory.LIA,))
+    skipped = Evidence(Method.SOLVER, "0", "0", Verdict.SKIPPED, theories=(Theory.NRA,))
+    sampled = Evidence(Method.SAMPLED, "0", "0", Verdict.HOLDS_ON_SAMPLES, n_samples=7)
+    refuted = Evidence(Method.SYMBOLIC, "1", "0", Verdict.REFUTED)
+    assert combine([symbolic, solver], "", "").how == "solver over all integers (LIA)"
+    assert combine([symbolic, solver, skipped], "", "").told == "skipped"
+    assert combine([symbolic, solver, sampled], "", "").told == "holds on 7 samples"
+    assert combine([skipped, refuted, sampled], "", "").told == "refuted"
+
+
+def test_names_and_sources_are_checked():
+    with pytest.raises(ValueError, match="slug"):
+        replace(TOY, name="Not A Slug")
+    with pytest.raises(ValueError, match="source"):
+        replace(TOY, source="folklore")
+
+
+def test_symbolic_identities_are_decided():
+    x, r = symbols("x r")
+    assert identity(r**2, x, "root", modulo=[(r, x)]).verdict is Verdict.PROVED
+    assert identity(r**3, x, "root", modulo=[(r, x)]).verdict is Verdict.REFUTED
+    assert identity(1 / (x - 1) - 1 / (x + 1), 2 / (x**2 - 1), "fractions").verdict is Verdict.PROVED
+
+
+def test_solver_decides_both_ways():
+    pytest.importorskip("z3")
+    assert for_all(Theory.LIA, lambda z3: 2 * z3.Int("n") != 1, "parity").verdict is Verdict.PROVED
+    assert for_all(Theory.LIA, lambda z3: 2 * z3.Int("n") != 4, "parity").verdict is Verdict.REFUTED
+    assert satisfiable(Theory.NRA, lambda z3: z3.Real("x") ** 2 == 2, "root").verdict is Verdict.PROVED
+    assert satisfiable(Theory.NRA, lambda z3: z3.Real("x") ** 2 == -1, "root").verdict is Verdict.REFUTED
+
+
+def test_without_z3_nothing_is_proved(monkeypatch):
+    monkeypatch.setitem(sys.modules, "z3", None)
+    for verb in (for_all, satisfiable):
+        evidence = verb(Theory.NRA, lambda z3: z3.Real("x") == 0, "nothing")
+        assert evidence.verdict is Verdict.SKIPPED
+        assert "lntheory[smt]" in evidence.detail
+
+
+# -------------------------------------------------------------------------------------- the command line
+
+
+def test_command_prints_table_and_json(capsys):
+    name = "ln-scaling-after-centering"
+    assert main(["prove", "--only", name]) == 0
+    assert "refuted" in capsys.readouterr().out
+    assert main(["prove", "--only", name, "--json"]) == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert (claim["name"], claim["verdict"], claim["established"]) == (name, "proved", "symbolic")
+    assert claim["false_twin"]["verdict"] == "refuted"
+
+
+def test_command_lists_and_names_what_it_does_not_know(capsys):
+    assert main(["prove", "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["claims"] == [claim.name for claim in CLAIMS]
+    assert main(["prove", "--only", "no-such-claim"]) == 2
+    assert "no-such-claim" in capsys.readouterr().err
+
+
+def test_command_fails_with_a_claim(monkeypatch, capsys):
+    bad = runner.check(replace(TOY, twin=FalseTwin("2 + 2 <= 5.", 5)))
+    monkeypatch.setattr(runner, "run", lambda *args, **kwargs: [bad])
+    assert main(["prove"]) == 1
+    assert "false twin of toy" in capsys.readouterr().out
+    assert main(["prove", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["status"] == "refuted"
+
+
+def test_results_keep_the_order_of_the_registry_for_any_number_of_workers():
+    names = [claim.name for claim in CLAIMS][:3]
+    assert [result.claim.name for result in runner.run(names, n_jobs=2)] == names

@@ -6,7 +6,8 @@ lntheory.exact
 ├── hessian_indicator, amplification            exact nonlinearity: Fraction
 ├── layer_norm, rms_norm, group_layer_norm      balls (python-flint's arb) that enclose the true value
 ├── enclose                                     a whole net on balls
-└── certify, verify, Certificate, data_sha256   proofs that a net classifies samples right
+├── certify, verify, Certificate, data_sha256   proofs that a net classifies samples right
+└── verify_shattering                           the proof that recorded nets shatter a point set
 ```
 
 Whoever checks never imports whoever builds: nothing here imports `lntheory.construct`.
@@ -16,11 +17,13 @@ from lntheory.exact.balls import Enclosure, enclose, group_layer_norm, layer_nor
 from lntheory.exact.certificate import Certificate, certify, data_sha256, verify
 from lntheory.exact.nonlinearity import amplification, hessian_indicator
 from lntheory.exact.separability import AlgebraicEnclosure, lssr, ssr
+from lntheory.exact.shattering import ShatteringProof, verify_shattering
 
 __all__ = [
     "AlgebraicEnclosure",
     "Certificate",
     "Enclosure",
+    "ShatteringProof",
     "amplification",
     "certify",
     "data_sha256",
@@ -32,4 +35,5 @@ __all__ = [
     "rms_norm",
     "ssr",
     "verify",
+    "verify_shattering",
 ]

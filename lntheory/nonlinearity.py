@@ -148,7 +148,7 @@ def amplification(x: npt.ArrayLike, num_groups: int) -> FloatArray | np.float64:
     1.0
     >>> print(round(amplification([0, 0, 0, 0, 5, 10, 10, 10, 10, 15], 2), 9))  # variances 4, 4; in all 29
     78.84375
-    >>> print(amplification([1.0, 2.0, 3.0, 3.0, 1.0, 2.0], 3))  # groups of two
+    >>> print(amplification([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], 3))  # groups of two
     0.0
     """
     rows = as_rows(x)

@@ -46,19 +46,22 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from lntheory.errors import InvalidInputError
 from lntheory.files import replaced_file
 from lntheory.network import Layer, LNNet
+from lntheory.nonlinearity import amplification, amplification_bound, best_num_groups
+from lntheory.validation import as_samples
 
 __all__ = [
     "Centre",
     "Trajectory",
     "layer_centre",
     "plane_coordinates",
+    "plot_amplification",
     "plot_layers",
     "plot_runs",
     "save_animation",
@@ -776,6 +779,79 @@ def _milliseconds(stage: int, t: float, depth: int, gliding: bool) -> int:
     if stage in (0, depth):
         return 2000
     return 900 if gliding else 100
+
+
+# --------------------------------------------------------------------------------- amplification by groups
+
+
+def plot_amplification(X: ArrayLike) -> Figure:
+    """H(LN-G(g); x) / H(LN; x) of every sample, and the least it can be, against the number of groups g.
+
+    Groups of three features or more are shown; with groups of two, ratio and bound are 0. The title says how
+    close the samples come to the bound, which no sample goes below (but for rounding).
+
+    Parameters
+    ----------
+    X : array_like, shape (n_samples, n_features), n_features >= 3
+        Points of the layer that is normalized.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InvalidInputError
+        For fewer than three features; naming the sample (and group) if a variance is zero.
+
+    Examples
+    --------
+    >>> figure = plot_amplification(np.random.default_rng(0).normal(size=(50, 48)))
+    >>> figure.axes[0].get_xlabel()
+    'number of groups g'
+    """
+    samples = as_samples(X)
+    n_samples, d = samples.shape
+    best = best_num_groups(d)
+    groups = [g for g in range(1, d // 3 + 1) if d % g == 0]
+    bounds = np.array([float(amplification_bound(d, g)) for g in groups])
+    ratios = np.stack([np.asarray(amplification(samples, g)) for g in groups])
+    figure = _figure(7.5, 4.8)
+    axes = figure.subplots()
+    blue, orange, grey = _FEW[0], _FEW[1], "0.45"
+    # Samples side by side within a column, in their order, so that nothing is random.
+    spread = 2 ** np.linspace(-0.12, 0.12, n_samples) if n_samples > 1 else np.ones(1)
+    axes.scatter(
+        np.outer(groups, spread).ravel(), ratios.ravel(), s=9, color=blue, alpha=0.35, lw=0, gid="samples",
+        label="samples",
+    )  # fmt: skip
+    axes.plot(groups, np.median(ratios, axis=1), "_", color=blue, ms=22, mew=2, label="median", gid="median")
+    real = np.geomspace(1, d / 3, 200)
+    axes.plot(real, real * (d - 2 * real) / (d - 2), color=orange, lw=1.2, label="bound $g(d - 2g)/(d - 2)$")
+    axes.plot(groups, bounds, "o", color=orange, ms=5, gid="bound")
+    axes.axhline(d / 8, color=grey, ls="dashed", lw=1, label=f"$d/8 = {d / 8:g}$")
+    axes.axvline(best, color=grey, ls="dotted", lw=1, label=f"largest bound: $g = {best}$")
+    axes.set(xscale="log", yscale="log", xlabel="number of groups g")
+    axes.set_ylabel("H(LN-G(g); x) / H(LN; x)")
+    axes.set_xticks(groups, _labels_apart(groups))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    closest = float((ratios / bounds[:, np.newaxis])[1:].min()) if len(groups) > 1 else 1.0
+    told = f"{n_samples} samples of {d} features: measured over bound at least {closest:.4g} for g > 1"
+    figure.suptitle(told, fontsize=11)
+    return figure
+
+
+def _labels_apart(groups: Sequence[int]) -> list[str]:
+    """Tick labels, empty where they would overlap on a logarithmic axis."""
+    labels, last = [], 0.0
+    for g in groups:
+        apart = g >= last * groups[-1] ** 0.03
+        labels.append(str(g) if apart else "")
+        last = g if apart else last
+    return labels
 
 
 # --------------------------------------------------------------------------------------------------- files

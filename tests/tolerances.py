@@ -54,3 +54,22 @@ PLANE = 64 * U
 products and two sums of numbers rounded once (5u) and a division by sqrt(3) (1.5u) for the point; as much for
 the test's own way from plane to space (7u) and back; a cross product of two differences doubles each and
 adds 3u: below 40u."""
+
+HESSIAN_INDICATOR = 16 * U
+"""|computed - exact| <= 16 u exact for `hessian_indicator`: mean squares are off by 5u (see LAYER_NORM),
+their squares by 11u, the inverses by 12u, the compensated sum of positive terms adds u, multiplying by a
+small integer and dividing by another 2u: 15u, and u is left for terms in u**2."""
+
+AMPLIFICATION = 28 * U
+"""|computed - exact| <= 28 u exact for `amplification`: two mean squares 5u each, their quotient 11u, its
+square 23u, the sum 24u, multiplication and division by integers 26u; the rest is for terms in u**2."""
+
+AUTOMATIC_HESSIAN = 2.0**12 * U
+"""Indicator from second derivatives by automatic differentiation in float64, relative, for six features of
+standard normal samples shifted by at most 1: an entry is a sum of fewer than 100 products of at most 10
+factors, each rounded, that are bounded by 3 |x|/sigma**3 <= 32 times the size of the largest entry."""
+
+CENTRAL_DIFFERENCES = Fraction(1, 2**100)
+"""Indicator from central second differences of step h = 2**-64 on balls of 600 bits, relative, at an
+integer sample: a difference is off by h**2/6 times two fourth derivatives, below 2**10/sigma**4 each; the
+largest entry is at least 1/(d**2 sigma**2) and sigma >= 1/2: below h**2 2**20 = 2**-108 of it."""

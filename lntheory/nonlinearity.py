@@ -269,7 +269,7 @@ def _refuse(bad: npt.NDArray[np.bool_], groups: FloatArray, what: str, norm: str
 
 def _mean_squares(groups: FloatArray, *, centre: bool) -> tuple[FloatArray, IntArray]:
     """Mean square (of the centred values) along the last axis, as pairs m, p that stand for m * 4**p."""
-    x = np.moveaxis(groups, -1, 0)
+    x = np.ascontiguousarray(np.moveaxis(groups, -1, 0))
     # The largest entry goes to [1/2, 1): no square can overflow, and what underflows is negligible.
     power = exponents(np.abs(x).max(axis=0))
     v = scale(x, -power)

@@ -848,7 +848,7 @@ def _labels_apart(groups: Sequence[int]) -> list[str]:
     """Tick labels, empty where they would overlap on a logarithmic axis."""
     labels, last = [], 0.0
     for g in groups:
-        apart = g >= last * groups[-1] ** 0.03
+        apart = g >= last * groups[-1] ** 0.055
         labels.append(str(g) if apart else "")
         last = g if apart else last
     return labels

@@ -20,9 +20,9 @@ perturbed, as strict signs are stable), the read-out is a direction and an offse
 ``q_k = |v_k|^2``, ``r_k = sqrt(q_k)`` and ``v_{k+1} = T v_k + c r_k``: the score has the sign of
 ``S = n . v_L + h r_L``, an element of R[parameters][r_1, ..., r_L] of weighted degree L + 1, where r_k has
 weight k. The sign of ``a + b r_L`` follows from the signs of a, b and ``a^2 - b^2 q_L``, so eliminating r_L,
-..., r_1 leaves at most 3^L polynomials in P variables a sample, of degree at most D = (L + 1) 2^L. Strict signs
-being stable, parameters can be chosen off the zero sets, and by Warren's theorem the m 3^L polynomials leave
-at most (4 e D m 3^L / P)^P sign patterns. Shattering m points needs 2^m labelings, so
+..., r_1 leaves at most 3^L polynomials in P variables a sample, of degree at most D = (L + 1) 2^L. Strict
+signs being stable, parameters can be chosen off the zero sets, and by Warren's theorem the m 3^L polynomials
+leave at most (4 e D m 3^L / P)^P sign patterns. Shattering m points needs 2^m labelings, so
 ``2^m <= 2 (4 e D m 3^L / P)^P``.
 
 References
@@ -274,10 +274,8 @@ class Shattering:
             )
         if self.impossible is not None:
             return f"not shattered at depth {self.depth}: {self.impossible}"
-        return (
-            f"undecided at depth {self.depth}: no net built for {len(self.missing)} of {len(self.nets)} pairs "
-            "of labelings, which does not prove that there is none"
-        )
+        left = f"{len(self.missing)} of {len(self.nets)} pairs of labelings"
+        return f"undecided at depth {self.depth}: no net built for {left}, which does not prove there is none"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record that `lntheory.exact.verify_shattering` proves afresh; all nets must be there."""

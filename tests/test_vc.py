@@ -1,0 +1,191 @@
+"""VC dimension: bounds, witnesses, certified records, what `shatters` may say."""
+
+import math
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lntheory import exact, vc
+from lntheory.errors import InvalidInputError
+
+
+@pytest.mark.parametrize(("depth", "dim"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (2, 5)])
+def test_lower_bound_is_certified_over_every_labeling(tmp_path: Path, depth: int, dim: int) -> None:
+    """One minority pair a layer: 2L + 3 points in general position (d >= 2), any 2L + 1 distinct points."""
+    proof = vc.build_lower_bound(depth, dim, tmp_path / "r.json.gz")
+    assert proof.n_samples == vc.lower_bound(depth, dim) == max(2 * depth + (3 if dim > 1 else 1), dim + 1)
+    assert (proof.depth, proof.dim, proof.n_nets) == (depth, dim, 2 ** (proof.n_samples - 1))
+    assert proof.deepest <= depth
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json.gz"]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_papers_bound_is_certified(tmp_path: Path, depth: int) -> None:
+    proof = vc.build_lower_bound(
+        depth, 2, tmp_path / "r.json.gz", n_samples=vc.paper_lower_bound(depth), random_state=1
+    )
+    assert proof.n_samples == depth + 2
+
+
+@given(st.integers(0, 40), st.integers(1, 50))
+def test_bounds_are_ordered(depth: int, dim: int) -> None:
+    assert vc.lower_bound(depth, dim) <= vc.upper_bound(depth, dim)
+    assert vc.lower_bound(depth, dim) <= vc.lower_bound(depth + 1, dim)
+    assert vc.upper_bound(depth, dim) <= vc.upper_bound(depth + 1, dim)
+    assert vc.upper_bound(depth, dim) <= vc.upper_bound(depth, dim + 1)
+    if depth >= 1:
+        assert vc.paper_lower_bound(depth) <= vc.lower_bound(depth, dim)
+
+
+@given(st.integers(1, 12), st.integers(1, 12))
+def test_upper_bound_is_the_last_sample_number_that_counting_allows(depth: int, dim: int) -> None:
+    """2^m <= 2 (4 e D m 3^L / P)^P, decided here with rational bounds of e."""
+    parameters = 2 * dim + 4 * depth - 2
+
+    def allowed(m: int, e: Fraction) -> bool:
+        base = 4 * e * (depth + 1) * 2**depth * m * 3**depth / parameters
+        return 2 ** (m - 1) <= base**parameters
+
+    low, high = Fraction(2718281828, 10**9), Fraction(2718281829, 10**9)
+    bound = vc.upper_bound(depth, dim)
+    assert allowed(bound, low)
+    assert not allowed(bound + 1, high)
+    assert not allowed(2 * bound, high)
+
+
+def test_upper_bound_at_depth_zero_is_the_vc_dimension_of_affine_classifiers() -> None:
+    assert [vc.upper_bound(0, d) for d in (1, 2, 9)] == [2, 3, 10]
+    assert [vc.lower_bound(0, d) for d in (1, 2, 9)] == [2, 3, 10]
+
+
+@given(st.integers(1, 3000), st.integers(1, 20))
+def test_least_depth_is_the_first_that_counting_allows(n_samples: int, dim: int) -> None:
+    depth = vc.least_depth(n_samples, dim)
+    assert vc.upper_bound(depth, dim) >= n_samples
+    assert depth == 0 or vc.upper_bound(depth - 1, dim) < n_samples
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 5, 13, 17, 20])
+def test_witness_sets_are_distinct_and_convex(n_samples: int) -> None:
+    line, plane = vc.witness(n_samples, 1), vc.witness(n_samples, 3)
+    assert (np.diff(line[:, 0]) > 0).all()
+    assert len(np.unique(plane, axis=0)) == n_samples
+    if n_samples >= 3:
+        assert vc._in_convex_position(plane[:, :2])
+
+
+def test_convex_position_is_decided_exactly() -> None:
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    assert vc._in_convex_position(square)
+    on_an_edge = np.array([0.5, 0.0])
+    assert not vc._in_convex_position(np.vstack([square, on_an_edge]))
+    outside = np.array([0.5, -(2.0**-1000)])
+    assert vc._in_convex_position(np.vstack([square, outside]))
+    assert not vc._in_convex_position(np.vstack([square, -outside + [1.0, 0.0]]))
+
+
+def test_record_does_not_depend_on_the_number_of_workers_or_on_interruption(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(vc, "CHUNK", 8)
+    vc.build_lower_bound(2, 2, tmp_path / "one.gz", n_jobs=1)
+    vc.build_lower_bound(2, 2, tmp_path / "two.gz", n_jobs=2)
+
+    def interrupt(done: int, total: int) -> None:
+        if done >= 24:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        vc.build_lower_bound(2, 2, tmp_path / "three.gz", progress=interrupt)
+    assert not (tmp_path / "three.gz").exists()
+    (parts,) = tmp_path.glob("three.gz.*.parts")
+    kept = {p.name: p.stat().st_mtime_ns for p in parts.iterdir()}
+    assert len(kept) >= 3
+    seen: list[int] = []
+    vc.build_lower_bound(2, 2, tmp_path / "three.gz", progress=lambda done, total: seen.append(done))
+    assert seen[0] == 8 * len(kept)
+    assert seen[-1] == 64
+    contents = {(tmp_path / f"{name}.gz").read_bytes() for name in ("one", "two", "three")}
+    assert len(contents) == 1
+    assert not list(tmp_path.glob("*.parts"))
+
+
+def test_parts_of_another_seed_are_not_taken_up(tmp_path: Path) -> None:
+    def interrupt(done: int, total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        vc.build_lower_bound(1, 2, tmp_path / "r.gz", random_state=7, progress=interrupt)
+    first: list[int] = []
+    vc.build_lower_bound(1, 2, tmp_path / "r.gz", random_state=8, progress=lambda done, _: first.append(done))
+    assert first[0] == 0
+
+
+def test_labelings_that_were_not_built_are_an_error_and_leave_no_record(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"no net of depth 0 was built for labels \[") as caught:
+        vc.build_lower_bound(0, 2, tmp_path / "r.gz", n_samples=4)
+    assert "fewer points" in str(caught.value)
+    assert not (tmp_path / "r.gz").exists()
+    shutil.rmtree(next(iter(tmp_path.iterdir())), ignore_errors=True)
+
+
+def test_shatters_saves_a_record_that_is_proved_afresh(tmp_path: Path) -> None:
+    found = vc.shatters([[0.0], [1.0], [2.5]], 1)
+    assert found.shattered
+    assert found.missing == ()
+    assert found.verdict.startswith("shattered at depth 1: 4 nets certified")
+    found.save(tmp_path / "r.gz")
+    assert exact.verify_shattering(tmp_path / "r.gz").n_samples == 3
+
+
+def test_shatters_never_claims_impossibility_without_a_proof() -> None:
+    # Depth 1 and six points on a line: no counting and no convexity argument applies.
+    found = vc.shatters([[0.0], [1.0], [2.5], [3.0], [4.5], [5.0]], 1)
+    assert not found.shattered
+    assert found.impossible is None
+    assert "does not prove" in found.verdict
+    assert (0, 1, 0, 1, 0, 0) in found.missing or len(found.missing) > 0
+    with pytest.raises(InvalidInputError, match="only a shattered set"):
+        found.save("nowhere")
+
+
+def test_shatters_says_which_proof_of_impossibility_it_has() -> None:
+    assert "affine classifiers" in vc.shatters([[0, 0], [1, 0], [0, 1], [1, 1.5]], 0).verdict
+    six = vc.witness(6, 2)
+    found = vc.shatters(six, 1)
+    assert "alternate around 6 points in convex position need 2 layers" in found.verdict
+    assert (0, 1, 0, 1, 0, 1) in {w if w[0] == 0 else tuple(1 - b for b in w) for w in found.missing}
+
+
+@pytest.mark.parametrize("n_samples", range(4, 40))
+def test_halving_bound_is_the_logarithm(n_samples: int) -> None:
+    claimed = math.ceil(math.log2(n_samples // 2))
+    points = vc.witness(n_samples, 2)
+    assert vc._impossible(points, claimed) is None
+    if claimed >= 2:
+        assert f"need {claimed} layers" in (vc._impossible(points, claimed - 1) or "")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: vc.lower_bound(-1, 2), "depth=-1"),
+        (lambda: vc.upper_bound(True, 2), "depth=True"),
+        (lambda: vc.upper_bound(1, 0), "dim=0"),
+        (lambda: vc.paper_lower_bound(0), "depth=0"),
+        (lambda: vc.least_depth(0, 2), "n_samples=0"),
+        (lambda: vc.witness(0, 2), "n_samples=0"),
+        (lambda: vc.shatters([[0.0, 0.0], [-0.0, 0.0]], 1), "point 1 equals"),
+        (lambda: vc.shatters(np.zeros((21, 2)), 1), "21 points"),
+        (lambda: vc.shatters([[np.nan]], 1), "nan"),
+    ],
+)
+def test_bad_arguments_are_named(call, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        call()

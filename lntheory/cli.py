@@ -6,6 +6,7 @@ output (one JSON object with ``--json``), progress and errors to standard error.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -30,7 +31,7 @@ from lntheory.errors import InvalidInputError, LNTheoryError, RefutedError, Unde
 from lntheory.files import replaced_directory_files
 
 if TYPE_CHECKING:
-    from lntheory.exact import AlgebraicEnclosure, Certificate
+    from lntheory.exact import AlgebraicEnclosure, Certificate, ShatteringProof
     from lntheory.network import LNNet
 
 __all__ = ["main"]
@@ -578,3 +579,73 @@ def prove(
     }
     rows = [("failed", failure) for failure in failures]
     return Report(values, rows, as_json, [runner.table(results)], REFUTED if failures else PROVED)
+
+
+# ----------------------------------------------------------------------------------------------------- vc
+
+
+@app.command()
+def vc(
+    depth: Annotated[int, typer.Option(min=0, help="Number of LN layers; the table goes up to it.")] = 5,
+    dim: Annotated[int, typer.Option(min=1, help="Dimension of the samples.")] = 2,
+    build: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Build and certify a net for every labeling at this depth; resumes if stopped.",
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, max=30, help="With --build: how many points, by default our bound.")
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--verify", metavar="FILE", help="Prove afresh a record that --build wrote."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="With --build: processes, -1 for one a core.")] = -1,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> Report:
+    """Bounds of the VC dimension of width-3 LN-Nets, by depth; certified records of the lower ones."""
+    from lntheory import exact
+    from lntheory import vc as bounds
+
+    if build is not None and record is not None:
+        raise InvalidInputError("--build verifies what it writes; give either --build or --verify")
+    if record is not None:
+        with _progress("proving") as progress:
+            return _shattering_report(record, exact.verify_shattering(record, progress=progress), as_json)
+    if build is not None:
+        with _progress("building and certifying every labeling") as progress:
+            proof = bounds.build_lower_bound(
+                depth, dim, build, n_samples=samples, random_state=seed, n_jobs=jobs, progress=progress
+            )
+        return _shattering_report(build, proof, as_json)
+    rows = [
+        {
+            "depth": at,
+            "lower_bound": bounds.lower_bound(at, dim),
+            "paper_lower_bound": bounds.paper_lower_bound(at) if at else None,
+            "upper_bound": bounds.upper_bound(at, dim),
+        }
+        for at in range(depth + 1)
+    ]
+    table = Table("depth", "ours, at least", "paper, at least", "at most", title=f"VC dimension on R^{dim}")
+    for row in rows:
+        table.add_row(*("-" if value is None else str(value) for value in row.values()))
+    note = "every labeling of a bound's points is certified by --build FILE; the upper bound is by counting"
+    return Report({"status": "computed", "dim": dim, "bounds": rows}, [("note", note)], as_json, [table])
+
+
+def _shattering_report(path: Path, proof: ShatteringProof, as_json: bool) -> Report:
+    values = {"status": "proved", "file": str(path), **dataclasses.asdict(proof)}
+    rows = [
+        ("record", str(path)),
+        ("proved", f"VC dimension at least {proof.n_samples} on R^{proof.dim} with {proof.depth} LN layers"),
+        (
+            "nets",
+            f"{proof.n_nets}, one a pair of complementary labelings; the deepest has {proof.deepest} layers",
+        ),
+        ("smallest margin", f"at least {proof.margin:.6g}: proved"),
+    ]
+    return Report(values, rows, as_json)

@@ -466,3 +466,37 @@ def test_starting_up_imports_no_more_than_it_needs():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+# ----------------------------------------------------------------------------------------------------- vc
+
+
+def test_vc_prints_all_three_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+    from lntheory import vc
+
+    assert main(["vc", "--depth", "3", "--dim", "1", "--json"]) == 0
+    bounds = json.loads(capsys.readouterr().out)["bounds"]
+    assert bounds == [
+        {
+            "depth": at,
+            "lower_bound": vc.lower_bound(at, 1),
+            "paper_lower_bound": at + 2 if at else None,
+            "upper_bound": vc.upper_bound(at, 1),
+        }
+        for at in range(4)
+    ]
+    assert main(["vc", "--depth", "3"]) == 0
+    assert "VC dimension on R^2" in capsys.readouterr().out
+
+
+def test_vc_builds_a_record_and_proves_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = str(tmp_path / "record.json.gz")
+    assert main(["vc", "--depth", "1", "--build", record, "--jobs", "1", "--json"]) == 0
+    built = json.loads(capsys.readouterr().out)
+    assert main(["vc", "--verify", record, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == built
+    assert (built["n_samples"], built["depth"], built["n_nets"]) == (5, 1, 16)
+    assert main(["vc", "--verify", record, "--build", record]) == 2
+    Path(record).write_bytes(b"no gzip")
+    assert main(["vc", "--verify", record]) == 2
+    assert "corrupt or truncated" in capsys.readouterr().err

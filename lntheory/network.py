@@ -21,7 +21,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -551,14 +551,43 @@ class LNNet:
         labels: NDArray[Any] = _label_array(self.classes)[winners]
         return labels
 
-    def trace(self, X: ArrayLike) -> list[FloatArray]:
-        """The points after every layer, a list of ``depth`` arrays (n_samples, layer width), in float64."""
+    def trace(self, X: ArrayLike, *, progress: Callable[[int, int], None] | None = None) -> list[FloatArray]:
+        """The points after every layer, in float64.
+
+        Parameters
+        ----------
+        X : array_like, shape (n_samples, n_features)
+        progress : callable (done, total), optional
+            Called after every layer; from the start again where ball arithmetic needs more precision.
+
+        Returns
+        -------
+        list of ndarray, shape (n_samples, layer width) each
+            One array a layer. Of a dyadic net: the true points, correctly rounded up to one unit in the last
+            place.
+
+        Raises
+        ------
+        InvalidInputError, DegenerateInputError, UndecidedError
+            As `decision_function` does.
+
+        Examples
+        --------
+        >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+        >>> net.trace([[0.0], [1.0]])[0].round(3).tolist()
+        [[-0.707, -0.707, 1.414], [0.707, -1.414, 0.707]]
+        """
         samples = samples_of(X, self.n_features)
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
-            return balls.rounded_trace(self, samples)
-        return list(self._forward(samples))
+            return balls.rounded_trace(self, samples, progress)
+        layers = []
+        for points in self._forward(samples):
+            layers.append(points)
+            if progress is not None:
+                progress(len(layers), self.depth)
+        return layers
 
     def winners(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """Index into `classes` of the class that wins by these scores (as `decision_function` gives them)."""

@@ -274,14 +274,14 @@ def enclose(net: LNNet, X: FloatArray, *, precision: int, progress: Progress | N
 
 
 def starting_precision(net: LNNet) -> int:
-    """Bits to try first: some room above what the parameters carry."""
+    """Bits to try first: what the parameters carry, rounded up to whole machine words, at least two."""
     if net.arithmetic == "float64":
         return 128
     parameters = (
         value for layer in (*net.layers, net.readout) for value in (*layer.weight.flat, *layer.bias)
     )
     widest = max(abs(value.numerator).bit_length() for value in parameters)
-    return int(64 * (2 + widest // 64))
+    return int(64 * max(2, -(-widest // 64)))
 
 
 class _State(Protocol):
@@ -293,6 +293,7 @@ class _State(Protocol):
 
     def advance(self, k: int) -> None: ...
     def points(self) -> list[list[arb]]: ...
+    def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]: ...
 
 
 def _start(net: LNNet, X: FloatArray) -> _State:
@@ -320,20 +321,24 @@ class _Arcs:
         plane = _planar(self.net.layers[k])
         if plane.is_zero:
             self.degenerate.update((i, k) for i in range(len(self.arcs)) if i not in self.degenerate)
-        (a11, a12), (a21, a22), (c1, c2), (g1, g2) = plane.a1, plane.a2, plane.c, plane.g
-        det, slack_n, slack_s = plane.det, plane.slack_n, plane.slack_s
+        # Whatever is linear in (v₁, v₂, s, ρ) is done for all samples at once: the rest costs a call a number.
+        count = len(self.arcs)
+        columns = arb_mat(4, count, [value for row in zip(*self.arcs, strict=True) for value in row])
+        images = arb_mat([[*plane.a1, plane.c[0], 0], [*plane.a2, plane.c[1], 0]]) * columns
+        bases = images.mid()
+        rounding = arb_mat([[1, 1]]) * (images - bases)
+        numerators = arb_mat([[*plane.g, plane.det, plane.slack_n]]) * columns
+        slacks = rounding + arb_mat([[0, 0, 0, plane.slack_s]]) * columns
         more_than_pi = arb("3.2")
+        base = bases.entries()
         arcs = []
-        for v1, v2, s, rho in self.arcs:
-            u1 = a11 * v1 + a12 * v2 + c1 * s
-            u2 = a21 * v1 + a22 * v2 + c2 * s
-            n = det * s + g1 * v1 + g2 * v2 + rho * slack_n
-            v1 = u1.mid()
-            v2 = u2.mid()
-            rounding = (u1 - v1) + (u2 - v2)
+        for (_, _, _, rho), v1, v2, n, e, slack in zip(
+            self.arcs, base[:count], base[count:], numerators.entries(), rounding.entries(), slacks.entries(),
+            strict=True,
+        ):  # fmt: skip
             s = (v1 * (v1 + v2) + v2 * v2).sqrt()
-            lower = s + rounding + rho * slack_s
-            arcs.append((v1, v2, s, rho * n * s / (lower * lower) + rounding * more_than_pi))
+            lower = s + slack
+            arcs.append((v1, v2, s, rho * n * s / (lower * lower) + e * more_than_pi))
         self._keep(arcs, k)
 
     def _begin(self) -> None:
@@ -366,6 +371,24 @@ class _Arcs:
             scale = length / s
             rows.append([v1 * scale + off, v2 * scale + off, -(v1 + v2) * scale + off])
         return rows
+
+    def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """The points as float64, and of which samples they are off by less than a unit in the last place.
+
+        As `points`, with the last steps in float64: a coordinate x and half-width e <= |x| 2^-56 suffice, half
+        a unit for rounding x to float64, and less than half of one for e.
+        """
+        length = arb("1.5").sqrt()
+        numbers = []
+        for v1, v2, s, rho in self.arcs:
+            scale = length / s
+            x1, x2 = v1 * scale, v2 * scale
+            numbers.append((float(x1), float(x2), float(-x1 - x2), float((rho * scale).abs_upper())))
+        rows = np.array(numbers).reshape(-1, 4)
+        points, reach = rows[:, :3] + 0.0, rows[:, 3:]
+        # √(4/3) turns ρ √1.5/s into ρ √2/s; four units of the working precision pay for x₁, x₂ and their sum.
+        off = 1.1548 * reach + 4 * 2.0 ** (1 - flint.ctx.prec)
+        return points, (off <= np.maximum(np.abs(points) * 2.0**-56, 2.0**-1080)).all(axis=1)
 
 
 class _Balls:
@@ -402,6 +425,13 @@ class _Balls:
 
     def points(self) -> list[list[arb]]:
         return self.rows
+
+    def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """As `_Arcs.rounded`."""
+        rounded = [_rounded(row) for row in self.rows]
+        unknown = [math.nan] * len(self.rows[0])
+        points = np.array([unknown if row is None else row for row in rounded], dtype=np.float64)
+        return points, np.array([row is not None for row in rounded])
 
 
 def _affine(layer: Layer, rows: list[list[arb]]) -> list[list[arb]]:
@@ -540,24 +570,25 @@ def rounded_scores(net: LNNet, X: FloatArray) -> FloatArray:
     return np.array(_until_decided(net, X, decide), dtype=np.float64)
 
 
-def rounded_trace(net: LNNet, X: FloatArray) -> list[FloatArray]:
+def rounded_trace(net: LNNet, X: FloatArray, progress: Progress | None = None) -> list[FloatArray]:
     """The points after every layer as float64, off by less than one unit in the last place."""
+    layers = [np.empty((len(X), layer.n_out)) for layer in net.layers]
 
-    def decide(left: list[int], precision: int) -> list[list[list[float]] | None]:
-        layers = []
+    def decide(left: list[int], precision: int) -> list[bool | None]:
+        decided = np.ones(len(left), dtype=np.bool_)
         with flint.ctx.workprec(precision):
             state = _start(net, X[left])
-            for k in range(net.depth):
+            for k, points in enumerate(layers):
                 state.advance(k)
                 _require_defined(state.degenerate, left)
-                layers.append([_rounded(point) for point in state.points()])
-        traces = zip(*layers, strict=True)
-        return [None if None in trace else [p for p in trace if p is not None] for trace in traces]
+                points[left], good = state.rounded()
+                decided &= good
+                if progress is not None:
+                    progress(k + 1, net.depth)
+        return [True if good else None for good in decided.tolist()]
 
-    if net.depth == 0:
-        return []
-    traces = _until_decided(net, X, decide)
-    return [np.array([trace[k] for trace in traces]) for k in range(net.depth)]
+    _until_decided(net, X, decide)
+    return layers
 
 
 def _require_defined(degenerate: dict[int, int], left: list[int]) -> None:

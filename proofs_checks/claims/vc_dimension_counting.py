@@ -1,0 +1,111 @@
+"""Counting sign patterns bounds the VC dimension from above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from lntheory import vc
+from proofs_checks.claim import (
+    Claim,
+    Evidence,
+    FalseTwin,
+    Instance,
+    Kind,
+    Method,
+    Theory,
+    Topic,
+    Verdict,
+    combine,
+)
+from proofs_checks.solver import for_all
+
+Bound = Callable[[int, int], int]
+
+
+def proof(bound: Bound) -> Evidence:
+    """A layer's root is eliminated by three signs; degrees add up; Warren's theorem counts the patterns."""
+    return combine(
+        [
+            for_all(
+                Theory.NRA,
+                _signs_decide,
+                "the sign of a + b sqrt(q) follows from those of a, b, a^2 - b^2 q",
+            ),
+            for_all(Theory.NIA, _degrees, "weights at most w become at most 2w when a root is eliminated"),
+            _not_below_what_is_certified(bound),
+        ],
+        computed=f"at L = 1, 2 and d = 2 at most {bound(1, 2)}, {bound(2, 2)}",
+        claimed="2^m <= 2 (4 e D m 3^L/P)^P",
+    )
+
+
+def _signs_decide(z3: Any) -> Any:
+    """In each of the six combinations of strict signs that can occur, a + b r has one sign."""
+    a, b, q, r = z3.Reals("a b q r")
+    roots = z3.And(r > 0, r * r == q)
+    norm, value = a * a - b * b * q, a + b * r
+    return z3.Implies(
+        roots,
+        z3.And(
+            z3.Implies(z3.And(a > 0, b > 0), value > 0),
+            z3.Implies(z3.And(a < 0, b < 0), value < 0),
+            z3.Implies(z3.And(a > 0, b < 0, norm > 0), value > 0),
+            z3.Implies(z3.And(a > 0, b < 0, norm < 0), value < 0),
+            z3.Implies(z3.And(a < 0, b > 0, norm > 0), value < 0),
+            z3.Implies(z3.And(a < 0, b > 0, norm < 0), value > 0),
+        ),
+    )
+
+
+def _degrees(z3: Any) -> Any:
+    """Of a + b r of weight w with r of weight k: a has w, b has w - k, q has 2k, so a^2 - b^2 q has 2w."""
+    w, k, a, b = z3.Ints("w k a b")
+    return z3.Implies(
+        z3.And(k >= 1, w >= k, a <= w, b <= w - k), z3.And(2 * a <= 2 * w, 2 * b + 2 * k <= 2 * w)
+    )
+
+
+def _not_below_what_is_certified(bound: Bound) -> Evidence:
+    """No certified set is larger than the bound allows."""
+    with TemporaryDirectory() as folder:
+        for depth, dim in ((1, 1), (1, 2), (2, 2)):
+            proved = vc.build_lower_bound(depth, dim, Path(folder, "record.json.gz"))
+            if proved.n_samples > bound(depth, dim):
+                told = f"{proved.n_samples} points of R^{dim} are shattered at L = {depth}, certified"
+                return Evidence(
+                    Method.EXHAUSTIVE, str(proved.n_samples), str(bound(depth, dim)), Verdict.REFUTED, told
+                )
+    return Evidence(Method.SYMBOLIC, "", "", Verdict.PROVED, "no certified set exceeds it")
+
+
+def examples(bound: Bound) -> Iterator[Instance]:
+    """The last m that the inequality allows and the first that it does not, with rational bounds of e."""
+    for depth, dim in ((1, 1), (1, 2), (2, 2), (5, 3)):
+        parameters = 2 * dim + 4 * depth - 2
+        for m, e, relation in (
+            (bound(depth, dim), 2718281828, "<="),
+            (bound(depth, dim) + 1, 2718281829, ">="),
+        ):
+            base = 4 * e * (depth + 1) * 2**depth * m * 3**depth
+            left = 2 ** (m - 1) * (parameters * 10**9) ** parameters
+            yield Instance(f"L = {depth}, d = {dim}, m = {m}", left, base**parameters, relation)
+
+
+CLAIM = Claim(
+    name="vc-dimension-counting",
+    topic=Topic.DEPTH,
+    title="VC dimension of order P L at most",
+    statement="Width-3 LN-Nets with L >= 1 LN layers on R^d shatter no m points with "
+    "2^m > 2 (4 e D m 3^L/P)^P, where P = 2d + 4L - 2 and D = (L + 1) 2^L.",
+    latex=r"2^m \le 2\left(\frac{4 e D m 3^L}{P}\right)^{P},\quad P = 2d + 4L - 2,\ D = (L + 1)2^L",
+    hypotheses=("Warren's theorem (1968) on sign patterns of polynomials",),
+    source="ours",
+    kind=Kind.UPPER,
+    form=vc.upper_bound,
+    proof=proof,
+    examples=examples,
+    twin=FalseTwin("They shatter no more than 2L + 2 points.", lambda depth, dim: 2 * depth + 2),
+)

@@ -1,0 +1,56 @@
+"""One minority pair a layer: any 2L + 1 distinct points are shattered, on a line too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
+from proofs_checks.labelings import shattered_up_to
+from proofs_checks.merging import one_point_is_cut_off, only_that_pair
+from proofs_checks.solver import for_all
+
+Samples = Callable[[int], int]
+
+
+def proof(n_samples: Samples) -> Evidence:
+    """The rarer label of 2L + 1 samples has at most L of them, and needs k layers."""
+    return _proof(n_samples, range(4))
+
+
+def deep(n_samples: Samples) -> Evidence:
+    """Up to five layers: 11 points, 1,024 pairs of labelings."""
+    return _proof(n_samples, range(6))
+
+
+def _proof(n_samples: Samples, depths: range) -> Evidence:
+    def count(z3: Any) -> Any:
+        m, k, layers = z3.Ints("m k L")
+        return z3.Implies(z3.And(m == 2 * layers + 1, k >= 1, 2 * k <= m), 1 + (k - 1) <= layers)
+
+    return combine(
+        [
+            *only_that_pair(),
+            one_point_is_cut_off(),
+            for_all(Theory.LIA, count, "k <= L for every k <= (2L + 1)/2"),
+            shattered_up_to(list(depths), 1, n_samples, "2L + 1"),
+        ],
+        computed=", ".join(str(n_samples(depth)) for depth in depths),
+        claimed="at least 2L + 1",
+    )
+
+
+CLAIM = Claim(
+    name="vc-dimension-line",
+    topic=Topic.DEPTH,
+    title="VC dimension at least 2L + 1 in any dimension",
+    statement="Width-3 LN-Nets with L LN layers shatter any 2L + 1 distinct points.",
+    latex=r"\mathrm{VCdim} \ge 2L + 1",
+    hypotheses=("distinct points of any dimension; certified on a line",),
+    source="ours",
+    kind=Kind.LOWER,
+    form=lambda depth: 2 * depth + 1,
+    proof=proof,
+    deep=deep,
+    twin=FalseTwin("They shatter 2L + 3 points of a line, for every L >= 0.", lambda depth: 2 * depth + 3),
+)

@@ -1,0 +1,55 @@
+"""The paper's lower bound: the VC dimension of width-3 LN-Nets with L LN layers is at least L + 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
+from proofs_checks.labelings import shattered_up_to
+from proofs_checks.merging import only_that_pair
+from proofs_checks.solver import for_all
+
+Samples = Callable[[int], int]
+
+
+def proof(n_samples: Samples) -> Evidence:
+    """L + 2 samples need max(1, m - 2) = L layers; every labeling built and certified for small L."""
+    return _proof(n_samples, range(5))
+
+
+def deep(n_samples: Samples) -> Evidence:
+    """Up to ten layers: 12 points, 2,048 pairs of labelings."""
+    return _proof(n_samples, range(11))
+
+
+def _proof(n_samples: Samples, depths: range) -> Evidence:
+    def count(z3: Any) -> Any:
+        m, layers = z3.Ints("m L")
+        return z3.Implies(z3.And(layers >= 2, m == layers + 2), 1 + (m - 3) <= layers)
+
+    return combine(
+        [
+            *only_that_pair(),
+            for_all(Theory.LIA, count, "a lift and m - 3 merges are L layers for m = L + 2 samples"),
+            shattered_up_to(list(depths), 2, n_samples, "L + 2"),
+        ],
+        computed=", ".join(str(n_samples(depth)) for depth in depths),
+        claimed="at least L + 2",
+    )
+
+
+CLAIM = Claim(
+    name="vc-dimension-paper",
+    topic=Topic.DEPTH,
+    title="VC dimension at least L + 2",
+    statement="Width-3 LN-Nets with L LN layers shatter some L + 2 points.",
+    latex=r"\mathrm{VCdim} \ge L + 2",
+    hypotheses=("samples in the plane",),
+    source="paper, theorem 3",
+    kind=Kind.LOWER,
+    form=lambda depth: depth + 2,
+    proof=proof,
+    deep=deep,
+    twin=FalseTwin("They shatter some L + 4 points of the plane, for every L >= 0.", lambda depth: depth + 4),
+)

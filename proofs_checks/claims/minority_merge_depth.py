@@ -48,8 +48,8 @@ CLAIM = Claim(
     name="minority-merge-depth",
     topic=Topic.DEPTH,
     title="One minority pair a layer, any samples",
-    statement="Two-class labels of any distinct samples, k of the rarer class, are fitted by a width-3 LN-Net "
-    "of at most k LN layers.",
+    statement="Two-class labels of any distinct samples, k of the rarer class, are fitted by a width-3 "
+    "LN-Net of at most k LN layers.",
     latex=r"L \le k",
     hypotheses=("distinct samples of any dimension",),
     source="ours",

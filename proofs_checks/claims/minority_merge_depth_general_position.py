@@ -15,7 +15,7 @@ Depth = Callable[[Any, Any], Any]
 
 
 def proof(depth: Depth) -> Evidence:
-    """The first layer merges two of the k samples, each later one another; one point is cut off by a chord."""
+    """The first layer merges two of the k samples, later layers one each; a chord cuts one point off."""
     return _proof(depth, (4, 5, 7))
 
 

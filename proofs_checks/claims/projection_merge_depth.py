@@ -1,4 +1,4 @@
-"""The paper's projection-merge fits any labels of m distinct samples with O(m) layers: at most max(1, m - 2)."""
+"""The paper's projection-merge fits any labels of m distinct samples with at most max(1, m - 2) layers."""
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ def _every(n_points: int) -> Evidence:
 def examples(n_points: int) -> Iterator[Instance]:
     """The area of concrete triangles, exactly."""
     for t in ([0, 1, 2], [-3, sp.Rational(1, 2), 7]):
-        rows = [
-            [1, (1 - s**2) / sp.Integer(1 + s**2), 2 * s / sp.Integer(1 + s**2)] for s in map(sp.Rational, t)
-        ]
+        rows = [[1, (1 - s**2) / (1 + s**2), 2 * s / (1 + s**2)] for s in map(sp.Rational, t)]
         claimed = 4 * (t[1] - t[0]) * (t[2] - t[0]) * (t[2] - t[1])
         scale = sp.prod([1 + sp.Rational(s) ** 2 for s in t])
         yield Instance(f"t = {t}", sp.Matrix(rows).det() * scale, claimed)

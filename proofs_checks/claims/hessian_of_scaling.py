@@ -1,0 +1,56 @@
+"""The Hessian of x -> Px/|Px|, entry by entry and squared up, in every dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import sympy as sp
+
+from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Topic, combine
+from proofs_checks.hessian import entry_formula, indicator_at, sum_of_squares
+from proofs_checks.symbolic import identity
+
+
+def proof(weight: int) -> Evidence:
+    """The entry formula for free entries of P and u; the contraction for a symbolic rank."""
+    rank = sp.Symbol("D", positive=True)
+    total = sp.expand(sum_of_squares(weight, rank))
+    return combine(
+        [
+            entry_formula(weight),
+            identity(total, 3 * (rank - 1), "squares summed over all indices, for symbolic D"),
+        ],
+        computed=f"sum of squares ({total})/|Px|^4",
+        claimed="3 (D - 1)/|Px|^4",
+    )
+
+
+def examples(weight: int) -> Iterator[Instance]:
+    """Against truncated power series; f = sqrt(c) n, so the indicator is c times the sum, |u|^2 = S."""
+    for row in ([1, 5], [3, -1, 4], [2, 7, 1, 8, 2], [0, 0, 0, 0, 0, 1]):
+        d = len(row)
+        mean = Fraction(sum(row), d)
+        for centre, rank in ((False, d), (True, d - 1)):
+            square = sum((v - mean * centre) ** 2 for v in row)
+            predicted = Fraction(d * int(sum_of_squares(weight, rank))) / square**2
+            name = f"x = {row}, {'P = I - 11^T/d' if centre else 'P = I'}"
+            yield Instance(name, indicator_at(row, centre=centre), predicted)
+
+
+CLAIM = Claim(
+    name="hessian-of-scaling",
+    topic=Topic.NONLINEARITY,
+    title="Hessian of scaling after a projection",
+    statement="Let P be an orthogonal projection of rank D and n = Px/|Px|. The second derivatives of n are "
+    "[3 n_i n_j n_k - (P_ij n_k + P_ik n_j + P_jk n_i)]/|Px|^2, and their squares sum to 3 (D - 1)/|Px|^4.",
+    latex=r"\partial_j\partial_k n_i = \frac{3 n_i n_j n_k - (P_{ij}n_k + P_{ik}n_j + P_{jk}n_i)}"
+    r"{\lVert Px\rVert^2},\qquad \sum_{i,j,k}(\partial_j\partial_k n_i)^2 = \frac{3(D-1)}{\lVert Px\rVert^4}",
+    hypotheses=("P is symmetric, P P = P, tr P = D", "Px is not 0"),
+    source="ours",
+    kind=Kind.EQUALITY,
+    form=3,
+    proof=proof,
+    examples=examples,
+    twin=FalseTwin("The first term is 2 n_i n_j n_k.", 2),
+)

@@ -246,10 +246,12 @@ def _save_pictures(
 ) -> list[Path]:
     if net.depth == 0:
         return []  # no normalization, no circle
-    from lntheory.plotting import save_pictures  # matplotlib takes a while
+    from lntheory.plotting import Trajectory, save_pictures  # matplotlib takes a while
 
+    with _progress("following the samples") as progress:
+        path = Trajectory.of(net, dataset.X, dataset.y, progress=progress)
     with _progress("drawing") as progress:
-        return save_pictures(net, dataset.X, dataset.y, directory, layers=layers, progress=progress)
+        return save_pictures(path, directory, layers=layers, progress=progress)
 
 
 def _shatter_report(

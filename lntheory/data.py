@@ -32,8 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lntheory.errors import FileFormatError, InvalidInputError
+from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from lntheory.files import replaced_file
+from lntheory.validation import as_samples
 
 __all__ = ["BUNDLED", "Dataset", "load_dataset", "random_labels", "read_fractions", "save_dataset"]
 
@@ -222,9 +223,8 @@ class _Table:
         try:
             return number(text)
         except ValueError as error:
-            raise FileFormatError(
-                f"{self.path}, line {self.lines[i]}, column {self.feature_names[j]!r}: {_short(text)} {error}"
-            ) from None
+            where = f"{self.path}, line {self.lines[i]}, column {self.feature_names[j]!r}"
+            raise FileFormatError(f"{where}: {excerpt(text, 40)} {error}") from None
 
 
 def _double(text: str) -> float:
@@ -385,27 +385,7 @@ def _read_array(path: Path, name: str) -> NDArray[Any]:
 
 def _samples(values: Any, where: str) -> NDArray[np.float64]:
     """A fresh float64 array (n_samples, n_features), all finite."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InvalidInputError(f"{where}: rows of different lengths") from None
-    if array.dtype.kind not in "fiub":
-        raise InvalidInputError(f"{where}: samples of type {array.dtype}; expected real numbers")
-    if array.ndim != 2:
-        remedy = "one feature is X[:, None]; images are X.reshape(len(X), -1)"
-        raise InvalidInputError(
-            f"{where}: samples of shape {array.shape}, expected (n_samples, n_features); {remedy}"
-        )
-    if 0 in array.shape:
-        raise InvalidInputError(f"{where}: samples of shape {array.shape}; expected at least one number")
-    with np.errstate(over="ignore"):
-        doubles = np.array(array, dtype=np.float64)
-    if not np.isfinite(doubles).all():
-        i, j = np.argwhere(~np.isfinite(doubles))[0]
-        raise InvalidInputError(
-            f"{where}: sample {i}, feature {j} is {array[i, j]}; samples must be finite doubles"
-        )
-    return doubles
+    return np.array(as_samples(values, where))
 
 
 def _labels(values: Any, where: str) -> NDArray[Any]:
@@ -433,7 +413,7 @@ def _unboxed(array: NDArray[Any], where: str) -> NDArray[Any]:
     for i, value in enumerate(values):
         if type(value) is not type(values[0]) or type(value) not in (str, int, float, bool):
             raise InvalidInputError(
-                f"{where}: the label of sample {i} is {_short(value)}; labels are all str, all int, "
+                f"{where}: the label of sample {i} is {excerpt(value, 40)}; labels are all str, all int, "
                 "all float or all bool"
             )
         if isinstance(value, str) and value.endswith("\0"):
@@ -441,11 +421,6 @@ def _unboxed(array: NDArray[Any], where: str) -> NDArray[Any]:
         if type(value) is int and not -(2**63) <= value < 2**63:
             raise InvalidInputError(f"{where}: the label {value} does not fit in 64 bits; use strings")
     return np.array(values)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 # --------------------------------------------------------------------------------------------- random labels

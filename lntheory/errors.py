@@ -73,3 +73,15 @@ class UndecidedError(LNTheoryError):
 
 class RankWarning(UserWarning):
     """A float result depends on which singular values the cut-off took for zero."""
+
+
+def excerpt(value: object, longest: int = 60) -> str:
+    """How messages quote a value that somebody else wrote: its repr, cut to `longest` characters.
+
+    Examples
+    --------
+    >>> excerpt("a" * 100, longest=12)
+    "'aaaaaaaa..."
+    """
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

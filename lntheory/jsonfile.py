@@ -20,8 +20,8 @@ class Unreadable:
 
     text: str
 
-    def __str__(self) -> str:
-        return self.text if len(self.text) <= 40 else f"{self.text[:37]}..."
+    def __repr__(self) -> str:
+        return self.text
 
 
 def _read_float(text: str) -> float | Unreadable:

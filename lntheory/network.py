@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lntheory import jsonfile
-from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError
+from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError, excerpt
 from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
 from lntheory.validation import FloatArray, as_samples
 
@@ -140,9 +140,9 @@ def _decode(value: Any, where: str) -> float | Fraction:
     if isinstance(value, str):
         match = _DYADIC.fullmatch(value)
         if match is None:
-            raise FileFormatError(f'{where}: {_short(value)} is not of the form "<integer>p<exponent>"')
+            raise FileFormatError(f'{where}: {excerpt(value)} is not of the form "<integer>p<exponent>"')
         if len(match[1]) > _MOST_BITS * 0.302 or len(match[2]) > 8 or abs(int(match[2])) > _MOST_BITS:
-            raise FileFormatError(f"{where}: {_short(value)} needs more than {_MOST_BITS} bits")
+            raise FileFormatError(f"{where}: {excerpt(value)} needs more than {_MOST_BITS} bits")
         return Fraction(int(flint.fmpz(match[1]))) * Fraction(2) ** int(match[2])
     if (
         isinstance(value, bool)
@@ -150,17 +150,12 @@ def _decode(value: Any, where: str) -> float | Fraction:
         or value != value
         or abs(value) == math.inf
     ):
-        raise FileFormatError(f"{where}: {_short(value)} is not a finite float64 number")
+        raise FileFormatError(f"{where}: {excerpt(value)} is not a finite float64 number")
     if isinstance(value, int) and not _is_double(Fraction(value)):
         raise FileFormatError(
-            f'{where}: the integer {_short(value)} is not a float64; write it as the string "<integer>p0"'
+            f'{where}: the integer {excerpt(value)} is not a float64; write it as the string "<integer>p0"'
         )
     return float(value)
-
-
-def _short(value: Any) -> str:
-    text = str(value) if isinstance(value, jsonfile.Unreadable) else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 # ------------------------------------------------------------------------------------------------ values
@@ -293,23 +288,25 @@ class Normalization:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise InvalidInputError(
-                f"normalization kind {_short(self.kind)}; choose one of {', '.join(get_args(Kind))}"
+                f"normalization kind {excerpt(self.kind)}; choose one of {', '.join(get_args(Kind))}"
             )
         groups: Any = self.num_groups
         if self.kind != "group_layer_norm":
             if groups is not None:
                 raise InvalidInputError(
-                    f"num_groups={_short(groups)} is only for group_layer_norm; leave it out"
+                    f"num_groups={excerpt(groups)} is only for group_layer_norm; leave it out"
                 )
         elif isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1:
-            raise InvalidInputError(f"num_groups={_short(groups)}; group_layer_norm needs a positive integer")
+            raise InvalidInputError(
+                f"num_groups={excerpt(groups)}; group_layer_norm needs a positive integer"
+            )
         else:
             object.__setattr__(self, "num_groups", int(groups))
         eps: Any = self.eps
         if isinstance(eps, bool) or not isinstance(eps, (int, float, np.floating)):
-            raise InvalidInputError(f"eps={_short(eps)} is not a number")
+            raise InvalidInputError(f"eps={excerpt(eps)} is not a number")
         if not 0 <= eps < 2.0**1023:
-            raise InvalidInputError(f"eps={_short(eps)}; it must be finite and not negative")
+            raise InvalidInputError(f"eps={excerpt(eps)}; it must be finite and not negative")
         object.__setattr__(self, "eps", float(eps) + 0.0)
 
     def check_width(self, width: int, where: str) -> None:
@@ -422,7 +419,7 @@ class LNNet:
     ) -> None:
         layers = tuple(layers)
         if not isinstance(normalization, Normalization):
-            raise InvalidInputError(f"normalization is {_short(normalization)}, expected a Normalization")
+            raise InvalidInputError(f"normalization is {excerpt(normalization)}, expected a Normalization")
         for k, layer in enumerate(layers):
             if not isinstance(layer, Layer):
                 raise InvalidInputError(f"layers[{k}] is a {type(layer).__name__}, expected a Layer")
@@ -663,10 +660,10 @@ class LNNet:
         required = {"format", "version", "normalization", "layers", "readout", "classes"}
         kind = data.get("format") if isinstance(data, dict) else None
         if kind != FORMAT:
-            raise FileFormatError(f'format: {_short(kind)}, expected "{FORMAT}"; this is no LN-Net')
+            raise FileFormatError(f'format: {excerpt(kind)}, expected "{FORMAT}"; this is no LN-Net')
         if isinstance(data.get("version"), bool) or data.get("version") != VERSION:
             raise FileFormatError(
-                f"version: {_short(data.get('version'))}, this library reads version {VERSION}"
+                f"version: {excerpt(data.get('version'))}, this library reads version {VERSION}"
             )
         fields = _fields(data, "", required, {"provenance"})
         layers = _list(fields["layers"], "layers")
@@ -756,7 +753,7 @@ def as_label(value: Any, where: str) -> Label:
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (str, int, float)):
-        raise InvalidInputError(f"{where}: {_short(value)} is no label; use a str, int, float or bool")
+        raise InvalidInputError(f"{where}: {excerpt(value)} is no label; use a str, int, float or bool")
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInputError(f"{where}: {value} cannot be a label; use a finite number or a string")
     return value
@@ -803,17 +800,17 @@ def _array(values: list[Any]) -> NDArray[Any]:
 def _fields(data: Any, where: str, required: set[str], optional: set[str]) -> dict[str, Any]:
     prefix = f"{where}: " if where else ""
     if not isinstance(data, dict):
-        raise FileFormatError(f"{prefix}{_short(data)} is not an object with {', '.join(sorted(required))}")
+        raise FileFormatError(f"{prefix}{excerpt(data)} is not an object with {', '.join(sorted(required))}")
     for missing in sorted(required - data.keys()):
         raise FileFormatError(f"{prefix}field {missing!r} is missing")
     for unknown in sorted(data.keys() - required - optional, key=str):
-        raise FileFormatError(f"{prefix}unknown field {_short(unknown)}; is the file of a newer version?")
+        raise FileFormatError(f"{prefix}unknown field {excerpt(unknown)}; is the file of a newer version?")
     return data
 
 
 def _list(data: Any, where: str) -> list[Any]:
     if not isinstance(data, (list, tuple)):
-        raise FileFormatError(f"{where}: {_short(data)} is not a list")
+        raise FileFormatError(f"{where}: {excerpt(data)} is not a list")
     return list(data)
 
 
@@ -846,7 +843,7 @@ def _frozen(value: Any, where: str) -> Any:
         return tuple(_frozen(item, f"{where}[{k}]") for k, item in enumerate(value))
     if value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise InvalidInputError(f"{where}: {_short(value)} cannot be written as JSON")
+    raise InvalidInputError(f"{where}: {excerpt(value)} cannot be written as JSON")
 
 
 def _thawed(value: Any) -> Any:

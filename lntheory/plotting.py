@@ -28,24 +28,24 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 from __future__ import annotations
 
 import io
-import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch
+from matplotlib.path import Path as Path2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
@@ -204,8 +204,8 @@ class Trajectory:
     stages: tuple[NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, net: LNNet, X: ArrayLike, y: ArrayLike) -> Trajectory:
-        """Send the samples X with labels y through the net.
+    def of(cls, net: LNNet, X: ArrayLike, y: ArrayLike, *, progress: Progress | None = None) -> Trajectory:
+        """Send the samples X with labels y through the net, with `progress` as in `LNNet.trace`.
 
         Raises
         ------
@@ -214,7 +214,7 @@ class Trajectory:
         """
         _require_width_3(net)
         labels = _label_indices(net, y)
-        points = net.trace(X)
+        points = net.trace(X, progress=progress)
         if len(labels) != len(points[0]):
             raise InvalidInputError(
                 f"{len(points[0])} samples but {len(labels)} labels; give each sample one"
@@ -368,6 +368,14 @@ def _styles(n_classes: int) -> list[tuple[Any, str]]:
 # --------------------------------------------------------------------------------------------- the circle
 
 
+def _prepare(axes: Axes) -> None:
+    """What all panels have in common."""
+    axes.set(xlim=(-_VIEW, _VIEW), ylim=(_STRIP[0] - 0.1, _VIEW), aspect="equal")
+    axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    axes.set_xlabel("plane coordinate $z_1$")
+    axes.set_ylabel("plane coordinate $z_2$")
+
+
 def _draw_stage(axes: Axes, path: Trajectory, stage: int, points: NDArray[np.float64] | None = None) -> None:
     """One panel; `points` overrides where the points are (for frames between two layers)."""
     moving = points is not None
@@ -383,10 +391,6 @@ def _draw_stage(axes: Axes, path: Trajectory, stage: int, points: NDArray[np.flo
     if not moving and stage < path.depth:
         _draw_centre(axes, path, stage)
     _draw_points(axes, path, points)
-    axes.set(xlim=(-_VIEW, _VIEW), ylim=(_STRIP[0] - 0.1, _VIEW), aspect="equal")
-    axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
-    axes.set_xlabel("plane coordinate $z_1$")
-    axes.set_ylabel("plane coordinate $z_2$")
     axes.set_title(_stage_title(path, stage), fontsize=10)
 
 
@@ -419,16 +423,38 @@ def _draw_ring(
 ) -> None:
     """Annular sectors coloured by class."""
     inner, outer = _RING
-    styles = _styles(len(path.classes))
-    sectors, colours = [], []
-    for start, end, label in zip(starts, ends, labels, strict=True):
+    sectors = []
+    for start, end in zip(starts, ends, strict=True):
         arc = np.linspace(start, end, max(2, int(abs(end - start) / 0.03)))
         rim = np.column_stack([np.cos(arc), np.sin(arc)])
         sectors.append(np.concatenate([inner * rim, outer * rim[::-1]]))
-        colours.append(styles[label][0])
+    _draw_polygons(axes, path, sectors, np.fromiter(labels, dtype=np.intp), alpha=0.85, gid="ring")
+
+
+def _draw_polygons(
+    axes: Axes, path: Trajectory, polygons: Sequence[Any], labels: NDArray[np.intp], **style: Any
+) -> None:
+    """One compound path a class: a path a polygon would take most of an animation's time."""
+    colours = _styles(len(path.classes))
+    compounds, present = [], np.unique(labels)
+    for label in present.tolist():
+        own = [polygons[k] for k in np.flatnonzero(labels == label).tolist()]
+        codes = [_closed(len(polygon)) for polygon in own]
+        vertices = [np.concatenate([polygon, polygon[:1]]) for polygon in own]
+        compounds.append(Path2D(np.concatenate(vertices), np.concatenate(codes)))
     axes.add_collection(
-        PolyCollection(sectors, facecolors=colours, edgecolors="none", alpha=0.85, zorder=2, gid="ring")
+        PathCollection(
+            compounds, facecolors=[colours[k][0] for k in present], edgecolors="none", zorder=2, **style
+        )
     )
+
+
+@cache
+def _closed(n_vertices: int) -> NDArray[np.uint8]:
+    """Path codes of a polygon whose first vertex is repeated at its end."""
+    codes = np.full(n_vertices + 1, Path2D.LINETO, dtype=np.uint8)
+    codes[0], codes[-1] = Path2D.MOVETO, Path2D.CLOSEPOLY
+    return codes
 
 
 def _draw_strip(axes: Axes, path: Trajectory, stage: int) -> None:
@@ -441,18 +467,11 @@ def _draw_strip(axes: Axes, path: Trajectory, stage: int) -> None:
     left, width = -0.95 * _VIEW, 1.9 * _VIEW / len(order)
     edges = np.flatnonzero(np.diff(labels, prepend=-1, append=-1))
     bottom, top = _STRIP
-    bars = [
-        [
-            (left + a * width, bottom),
-            (left + b * width, bottom),
-            (left + b * width, top),
-            (left + a * width, top),
-        ]
-        for a, b in itertools.pairwise(edges)
-    ]
-    styles = _styles(len(path.classes))
-    colours = [styles[label][0] for label in labels[edges[:-1]]]
-    axes.add_collection(PolyCollection(bars, facecolors=colours, edgecolors="none", zorder=2, gid="strip"))
+    left_right = left + width * np.column_stack([edges[:-1], edges[1:]])
+    bars = np.stack(
+        [left_right[:, [0, 1, 1, 0]], np.tile([bottom, bottom, top, top], (len(edges) - 1, 1))], 2
+    )
+    _draw_polygons(axes, path, list(bars), labels[edges[:-1]], gid="strip")
     merged = np.isin(order, np.array(path.chords(stage), dtype=np.intp).ravel()).nonzero()[0]
     ticks = left + (merged + 0.5) * width
     axes.plot(
@@ -602,6 +621,7 @@ def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels:
     figure = _figure(3.5 * n_columns + 2.3, 3.9 * n_rows + 0.3)
     grid = figure.subplots(n_rows, n_columns, squeeze=False)
     for axes, stage in zip(grid.flat, layers, strict=False):
+        _prepare(axes)
         _draw_stage(axes, path, stage)
     for axes in grid.flat[len(layers) :]:
         axes.remove()
@@ -725,12 +745,14 @@ def save_animation(
     frames = list(_frames(path, max_frames))
     figure = Figure(figsize=(size / 100, size / 100), dpi=100)
     axes = figure.add_axes((0.13, 0.1, 0.84, 0.84))  # laying out anew would shake the picture, and take time
+    _prepare(axes)
     legend = _drawn(_legend_figure(path, size))  # drawn once: it never changes
     palette = _palette(len(path.classes))
     images, durations = [], []
     gliding = any(t > 0 for _, t in frames)
     for done, (stage, t) in enumerate(frames):
-        axes.clear()
+        for artist in [*axes.patches, *axes.collections, *axes.lines, *axes.texts]:
+            artist.remove()  # axes.clear() would set up the axes anew as well
         between = None if t == 0 else (1 - t) * path.stages[stage] + t * path.stages[stage + 1]
         _draw_stage(axes, path, stage, between)
         picture = Image.new("RGB", (size + legend.width, size))
@@ -864,9 +886,7 @@ def save_figure(figure: Figure, file: str | os.PathLike[str]) -> None:
 
 
 def save_pictures(
-    net: LNNet,
-    X: ArrayLike,
-    y: ArrayLike,
+    path: Trajectory,
     directory: str | os.PathLike[str],
     *,
     layers: Sequence[int] | None = None,
@@ -874,12 +894,20 @@ def save_pictures(
 ) -> list[Path]:
     """Write ``layers.png``, ``runs.png`` and ``animation.gif`` into a directory that exists.
 
+    Parameters
+    ----------
+    path : Trajectory
+    directory : str or path
+    layers : sequence of int, optional
+        As in `plot_layers`.
+    progress : callable, optional
+        Called with (frames done, frames in all) of the animation, which takes the longest.
+
     Returns
     -------
     list of Path
         What was written.
     """
-    path = Trajectory.of(net, X, y)
     files = [Path(directory, name) for name in ("layers.png", "runs.png", "animation.gif")]
     save_figure(plot_layers(path, layers), files[0])
     save_figure(plot_runs(path), files[1])

@@ -71,19 +71,19 @@ def sample_name(index: tuple[int, ...]) -> str:
     return f"sample {index[0]}" if len(index) == 1 else f"sample {index}"
 
 
-def as_samples(X: npt.ArrayLike) -> FloatArray:
+def as_samples(X: npt.ArrayLike, name: str = "X") -> FloatArray:
     """Validate finite samples of shape (n_samples, n_features), both at least one, as float64."""
-    samples = as_float_array(X, "X")
+    samples = as_float_array(X, name)
     if samples.ndim != 2:
         raise InvalidInputError(
-            f"X has shape {samples.shape}; expected (n_samples, n_features). "
-            "Reshape a single feature with X.reshape(-1, 1)."
+            f"{name} has shape {samples.shape}; expected (n_samples, n_features). "
+            "Reshape a single feature with X.reshape(-1, 1), images with X.reshape(len(X), -1)."
         )
     if 0 in samples.shape:
         raise InvalidInputError(
-            f"X has shape {samples.shape}; at least one sample and one feature are needed."
+            f"{name} has shape {samples.shape}; at least one sample and one feature are needed."
         )
-    require_finite(samples, "X")
+    require_finite(samples, name)
     return samples
 
 

@@ -219,7 +219,7 @@ _X, _Y = np.eye(3), np.arange(3)
         ({"X": _X, "y": _Y[:2]}, "y", ["3 samples", "2 labels"]),
         ({"X": _X.astype(complex), "y": _Y}, "y", ["'X'", "complex128"]),
         ({"X": _X.astype(str), "y": _Y}, "y", ["'X'", "<U"]),
-        ({"X": np.full((3, 2), np.nan), "y": _Y}, "y", ["'X'", "sample 0, feature 0 is nan"]),
+        ({"X": np.full((3, 2), np.nan), "y": _Y}, "y", ["'X'", "nan at sample 0, feature 0"]),
         ({"X": _X, "y": np.array([0, np.inf, 1])}, "y", ["'y'", "sample 1 is inf"]),
         ({"X": _X, "y": np.array([b"a", b"b", b"c"])}, "y", ["'y'", "|S1"]),
         ({"X": _X, "y": np.array([0, 2**64 - 1, 1], dtype=np.uint64)}, "y", ["'y'", str(2**64 - 1)]),

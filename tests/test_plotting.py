@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -38,6 +39,17 @@ def path():
 def artist(axes, gid):
     found = [a for a in axes.get_children() if a.get_gid() == gid]
     return found[0] if found else None
+
+
+def polygons(axes, gid):
+    """The polygons of a collection of compound paths, with their colours."""
+    collection = artist(axes, gid)
+    colours = collection.get_facecolors()
+    return [
+        (polygon, tuple(colours[k]))
+        for k, compound in enumerate(collection.get_paths())
+        for polygon in compound.to_polygons()
+    ]
 
 
 def legend_texts(figure):
@@ -214,8 +226,13 @@ def test_the_ring_shows_runs_where_there_are_points(path):
     """Every sector is near points of its own label, every point near one, and neighbours do not overlap."""
     for stage in range(1, path.depth):
         starts, ends, labels = plotting._runs(path.stages[stage], path.labels, 0.03)
-        sectors = artist(plot_layers(path, [stage]).axes[0], "ring").get_paths()
+        sectors = polygons(plot_layers(path, [stage]).axes[0], "ring")
         assert len(sectors) == len(starts) >= path.runs[stage - 1]
+        for polygon, colour in sectors:  # in the colour of the run that spans its angles
+            turns = np.arctan2(polygon[:, 1], polygon[:, 0])[:, None] - starts
+            within = np.abs(turns - (ends - starts) / 2 + math.pi) % (2 * math.pi) - math.pi
+            (k,) = np.flatnonzero((np.abs(within) <= (ends - starts) / 2 + PLANE).all(axis=0))
+            assert colour[:3] == to_rgb(plotting._styles(2)[labels[k]][0])
         assert np.all(starts < ends)
         assert np.all(ends <= np.append(starts[1:], starts[0] + 2 * math.pi) + PLANE)
         angles = np.arctan2(*path.stages[stage].T[::-1])
@@ -229,12 +246,16 @@ def test_the_ring_shows_runs_where_there_are_points(path):
 def test_the_strip_lists_all_samples_in_their_order_and_ticks_those_merged(path):
     for stage in range(1, path.depth):
         axes = plot_layers(path, [stage]).axes[0]
-        bars = [bar.vertices for bar in artist(axes, "strip").get_paths()]
+        drawn = sorted(polygons(axes, "strip"), key=lambda bar: bar[0][:, 0].min())
+        bars = [bar for bar, _ in drawn]
         order = plotting._order(path.stages[stage], path.labels)
         angles = np.unwrap(np.arctan2(*path.stages[stage].T[::-1])[order])
         assert np.all(np.diff(angles) >= -PLANE)
         assert angles[-1] - angles[0] < 2 * math.pi
-        blocks = [len(list(block)) for _, block in groupby(path.labels[order])]
+        runs = [(label, len(list(block))) for label, block in groupby(path.labels[order])]
+        blocks = [length for _, length in runs]
+        colours = [to_rgb(plotting._styles(2)[label][0]) for label, _ in runs]
+        assert [colour[:3] for _, colour in drawn] == colours
         width = 1.9 * plotting._VIEW / len(order)
         assert [np.ptp(bar[:, 0]) for bar in bars] == pytest.approx([n * width for n in blocks])
         ticks = artist(axes, "merged").get_xdata()
@@ -245,7 +266,7 @@ def test_the_strip_lists_all_samples_in_their_order_and_ticks_those_merged(path)
 def test_the_ring_shows_what_the_readout_says_in_the_end():
     last = Trajectory.of(xor_net(), XOR_X, XOR_Y)
     axes = plot_layers(last, [1]).axes[0]
-    assert len(artist(axes, "ring").get_paths()) == 2
+    assert len(polygons(axes, "ring")) == 2
     assert axes.get_title() == "after layer 1 of 1: 2 runs, read out"
     starts, ends, labels = plotting._readout_arcs(xor_net())
     # class 0 is cut off around 45 degrees by the chord at distance 0.97: arccos(0.97) on both sides
@@ -360,7 +381,7 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_old_file(tmp_path):
 
 
 def test_all_pictures_of_a_net(tmp_path):
-    files = save_pictures(xor_net(), XOR_X, XOR_Y, tmp_path)
+    files = save_pictures(Trajectory.of(xor_net(), XOR_X, XOR_Y), tmp_path)
     assert [f.name for f in files] == ["layers.png", "runs.png", "animation.gif"]
     assert sorted(f.name for f in tmp_path.iterdir()) == sorted(f.name for f in files)
     for file in files:
@@ -408,8 +429,8 @@ def test_every_class_has_a_look_of_its_own(n_classes):
 
 def test_pyplot_is_never_touched(tmp_path):
     code = (
-        "import sys; from lntheory.plotting import save_pictures; from tests.planar import *; "
-        f"save_pictures(xor_net(), XOR_X, XOR_Y, {str(tmp_path)!r}); "
+        "import sys; from lntheory.plotting import Trajectory, save_pictures; from tests.planar import *; "
+        f"save_pictures(Trajectory.of(xor_net(), XOR_X, XOR_Y), {str(tmp_path)!r}); "
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

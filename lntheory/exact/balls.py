@@ -321,7 +321,7 @@ class _Arcs:
         plane = _planar(self.net.layers[k])
         if plane.is_zero:
             self.degenerate.update((i, k) for i in range(len(self.arcs)) if i not in self.degenerate)
-        # Whatever is linear in (v₁, v₂, s, ρ) is done for all samples at once: the rest costs a call a number.
+        # What is linear in (v₁, v₂, s, ρ) is done for all samples at once: the rest costs a call a number.
         count = len(self.arcs)
         columns = arb_mat(4, count, [value for row in zip(*self.arcs, strict=True) for value in row])
         images = arb_mat([[*plane.a1, plane.c[0], 0], [*plane.a2, plane.c[1], 0]]) * columns
@@ -375,8 +375,8 @@ class _Arcs:
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
         """The points as float64, and of which samples they are off by less than a unit in the last place.
 
-        As `points`, with the last steps in float64: a coordinate x and half-width e <= |x| 2^-56 suffice, half
-        a unit for rounding x to float64, and less than half of one for e.
+        As `points`, with the last steps in float64: a half-width e <= |x| 2^-56 of a coordinate x suffices,
+        since rounding x to float64 is off by half a unit, and e by less than half of one.
         """
         length = arb("1.5").sqrt()
         numbers = []
@@ -388,7 +388,8 @@ class _Arcs:
         points, reach = rows[:, :3] + 0.0, rows[:, 3:]
         # √(4/3) turns ρ √1.5/s into ρ √2/s; four units of the working precision pay for x₁, x₂ and their sum.
         off = 1.1548 * reach + 4 * 2.0 ** (1 - flint.ctx.prec)
-        return points, (off <= np.maximum(np.abs(points) * 2.0**-56, 2.0**-1080)).all(axis=1)
+        narrow: NDArray[np.bool_] = off <= np.maximum(np.abs(points) * 2.0**-56, 2.0**-1080)
+        return points, np.all(narrow, axis=1)
 
 
 class _Balls:

@@ -37,6 +37,7 @@ from lntheory.errors import (
     InvalidInputError,
     RefutedError,
     UndecidedError,
+    excerpt,
 )
 from lntheory.exact import separability
 from lntheory.exact.balls import Enclosure, enclose, float_down, float_up, starting_precision
@@ -602,7 +603,7 @@ def _finite_or_none(value: float) -> float | None:
 
 def _read_count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise FileFormatError(f"{name}: {_short(value)} is not a count")
+        raise FileFormatError(f"{name}: {excerpt(value)} is not a count")
     return value
 
 
@@ -614,13 +615,13 @@ def _read_margin(value: Any, name: str) -> float:
     if value is None:
         return math.inf
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 2**1023:
-        raise FileFormatError(f"{name}: {_short(value)} is not a margin (a number, 0 or more, or null)")
+        raise FileFormatError(f"{name}: {excerpt(value)} is not a margin (a number, 0 or more, or null)")
     return float(value)
 
 
 def _read_margins(value: Any, name: str) -> tuple[float, ...]:
     if not isinstance(value, list):
-        raise FileFormatError(f"{name}: {_short(value)} is not a list")
+        raise FileFormatError(f"{name}: {excerpt(value)} is not a list")
     return tuple(_read_margin(margin, f"{name}[{i}]") for i, margin in enumerate(value))
 
 
@@ -630,25 +631,20 @@ def _read_interval(value: Any, name: str) -> Interval | None:
     pair = isinstance(value, list) and len(value) == 2
     numbers = pair and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
     if not (numbers and 0 <= value[0] <= value[1] <= 1):
-        raise FileFormatError(f"{name}: {_short(value)} is not a pair of numbers lower <= upper in [0, 1]")
+        raise FileFormatError(f"{name}: {excerpt(value)} is not a pair of numbers lower <= upper in [0, 1]")
     return float(value[0]), float(value[1])
 
 
 def _read_text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise FileFormatError(f"{name}: {_short(value)} is not a string")
+        raise FileFormatError(f"{name}: {excerpt(value)} is not a string")
     return value
 
 
 def _read_hash(value: Any, name: str) -> str:
     if not isinstance(value, str) or re.fullmatch("[0-9a-f]{64}", value) is None:
-        raise FileFormatError(f"{name}: {_short(value)} is not a SHA-256 in lower-case hexadecimals")
+        raise FileFormatError(f"{name}: {excerpt(value)} is not a SHA-256 in lower-case hexadecimals")
     return value
-
-
-def _short(value: Any) -> str:
-    text = str(value) if isinstance(value, jsonfile.Unreadable) else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {

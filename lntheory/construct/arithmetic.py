@@ -36,6 +36,9 @@ class Arithmetic(Protocol):
     def rounded(self, values: Array) -> Array:
         """The nearest numbers that a parameter of a net can hold."""
 
+    def upper(self, values: Array) -> Array:
+        """Numbers not below the values, for error bounds: where the values are lost, so is the bound."""
+
     def exported(self, values: Array) -> Array:
         """Rounded numbers as a `Layer` takes them."""
 
@@ -62,6 +65,10 @@ class Float64:
         return np.asarray(values, dtype=np.float64)
 
     def rounded(self, values: Array) -> Array:
+        """The values themselves."""
+        return values
+
+    def upper(self, values: Array) -> Array:
         """The values themselves."""
         return values
 
@@ -92,8 +99,8 @@ class Dyadic:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Sets flint's precision to `bits`, and restores it."""
-        with flint.ctx.workprec(self.bits):
+        """Sets flint's precision to `bits`, and restores it; floats are taken of ratios only, as above."""
+        with flint.ctx.workprec(self.bits), np.errstate(all="ignore"):
             yield
 
     def array(self, values: ArrayLike) -> Array:
@@ -103,6 +110,10 @@ class Dyadic:
     def rounded(self, values: Array) -> Array:
         """Midpoints: exact numbers of at most `bits` bits."""
         return _mapped(lambda v: v.mid(), values)
+
+    def upper(self, values: Array) -> Array:
+        """Upper ends of the balls."""
+        return _mapped(lambda v: v.upper(), values)
 
     def exported(self, values: Array) -> Array:
         """The same numbers as `fractions.Fraction`."""

@@ -49,11 +49,15 @@ def image(points: Array, weight: Array, bias: Array, arithmetic: Arithmetic) -> 
     """
     columns = basis(arithmetic)
     matrix = columns.T @ weight @ columns * np.sqrt(arithmetic.array([3.0]))
-    return directions(points @ matrix.T + columns.T @ bias)
+    return directions(points @ matrix.T + columns.T @ bias, arithmetic)
 
 
-def directions(vectors: Array) -> Array:
-    """The rows divided by their lengths."""
+def directions(vectors: Array, arithmetic: Arithmetic) -> Array:
+    """The rows divided by their lengths.
+
+    Rounded first: midpoints of wide balls, divided, would miss the circle by about the balls' radii.
+    """
+    vectors = arithmetic.rounded(vectors)
     scaled: Array = vectors / np.sqrt((vectors * vectors).sum(axis=1))[:, None]
     return scaled
 

@@ -12,8 +12,9 @@ lands on b, and the circle is cut open anew at a::
           │                                 caught in the near arc with a
 
 The direction in which o sees a point, measured from the axis that leads from o through the circle's centre,
-has slope s; its image is ``arctan(kappa s)``. Every map here costs only what it must: a point's error grows
-by ``|d image / d angle|``, plus one rounding of the layer's own arithmetic.
+has slope s; its image is ``arctan(kappa s)``. A point's error grows by the largest ``|d image / d angle|``
+within that error, plus one rounding of the layer's own arithmetic. (The derivative at the point itself would
+not do: what lies next to o, though of equal label, may be nearer to o than to where it is thought to be.)
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ class Folds:
     along : array, shape (K, n)
         Distance of the points from o along the axis; positive where o sees them.
     slope : array, shape (K, n)
-    rate : array, shape (K, n)
-        ``|d slope / d angle|``.
+    facing : array, shape (K, n)
+        ``|d slope / d angle| along**2``: how squarely o sees the circle there.
+    sine : array, shape (K, n)
+        ``|d along / d angle|``.
     """
 
     a: NDArray[np.int64]
@@ -62,17 +65,16 @@ class Folds:
     axis: Array
     along: Array
     slope: Array
-    rate: Array
+    facing: Array
+    sine: Array
 
     @classmethod
     def of(
-        cls, points: Array, a: NDArray[np.int64], b: NDArray[np.int64], reach: NDArray[np.float64],
-        sense: int, arithmetic: Arithmetic,
+        cls, points: Array, a: NDArray[np.int64], b: NDArray[np.int64], half: Array, sense: int
     ) -> Folds:  # fmt: skip
-        """The folds that move a onto b with a tangent `reach` (an angle) from a; `sense` is the walk's."""
+        """The folds that move a onto b, by the tangents of half the reaches; `sense` is the walk's."""
         start, chord = points[a], points[a] - points[b]
         chord = chord / _length(chord)[:, None]
-        half = arithmetic.array(np.tan(reach / 2))
         cos, sin = (1 - half * half) / (1 + half * half), sense * 2 * half / (1 + half * half)
         tangent = np.stack(
             [start[:, 0] * cos - start[:, 1] * sin, start[:, 1] * cos + start[:, 0] * sin], axis=1
@@ -84,30 +86,42 @@ class Folds:
         seen = points[None] - centre[:, None]
         along = seen[..., 0] * axis[:, None, 0] + seen[..., 1] * axis[:, None, 1]
         across = seen[..., 1] * axis[:, None, 0] - seen[..., 0] * axis[:, None, 1]
-        rate = np.abs(seen[..., 0] * points[None, :, 0] + seen[..., 1] * points[None, :, 1]) / (along * along)
-        return cls(a, b, centre, axis, along, across / along, rate)
+        facing = np.abs(seen[..., 0] * points[None, :, 0] + seen[..., 1] * points[None, :, 1])
+        sine = np.abs(axis[:, None, 0] * points[None, :, 1] - axis[:, None, 1] * points[None, :, 0])
+        return cls(a, b, centre, axis, along, across / along, facing, sine)
 
-    def images(self, kappa: Array, errors: Array, arithmetic: Arithmetic) -> tuple[Array, Array]:
-        """Slopes ``kappa s`` (K, n) and the error bounds of their angles; a's is put onto b's."""
-        tangent = kappa[:, None] * self.slope
+    def images(
+        self, kappa: Array, errors: Array, arithmetic: Arithmetic, beta: Any = 0
+    ) -> tuple[Array, Array]:
+        """Slopes ``kappa (s + beta)`` (K, n) and the error bounds of their angles; a's is put onto b's."""
+        tangent = kappa[:, None] * (self.slope + beta)
         spread = 1 + tangent * tangent
-        growth = self.rate * kappa[:, None] / spread
-        scale = _at_least_one(kappa) * (1 + _length(self.centre)) * (ROUNDING * arithmetic.unit)
-        bounds = growth * errors[None] + scale[:, None] / (self.along * np.sqrt(spread))
+        scale = (
+            _at_least_one(kappa * (1 + abs(beta))) * (1 + _length(self.centre)) * (ROUNDING * arithmetic.unit)
+        )
+        nearer = errors * self.sine + errors * errors / 2
+        along = self.along - nearer
+        moved = errors * (self.facing + _length(self.centre)[:, None] * nearer) / (along * along)
+        size = np.abs(tangent)
+        moved = kappa[:, None] * moved
+        bounds = moved / _at_least_one(1 + size * (size - moved)) + scale[:, None] / (along * np.sqrt(spread))
+        bounds = np.where(along > 0, bounds, arithmetic.array([np.inf])[0])
         rows = np.arange(len(self.a))
         a, b = (rows, self.a), (rows, self.b)
-        landing = bounds[a] + np.abs(tangent[a] - tangent[b]) / np.sqrt(spread[a] * spread[b])
-        worse = landing > bounds[b]
-        bounds[b] = np.where(worse, landing, bounds[b])
+        bounds[b] = np.where(bounds[a] <= bounds[b], bounds[b], bounds[a])  # of balls: if proved to be so
         bounds[a], tangent[a] = bounds[b], tangent[b]
         return tangent, bounds
 
-    def matrix(self, k: int, kappa: Any, beta: Any = 0) -> tuple[Array, Array]:
-        """Planar matrix A (2, 2) and offset -A o of fold k with the re-spacing ``s -> kappa (s + beta)``."""
+    def matrix(self, k: int, kappa: Any, beta: Any, arithmetic: Arithmetic) -> tuple[Array, Array]:
+        """Planar matrix A (2, 2) and offset -A o of fold k with the re-spacing ``s -> kappa (s + beta)``.
+
+        A is rounded before it is multiplied with o: a ball's midpoint is computed no better than its radius
+        asks for, but near o offset and matrix cancel to the last bit.
+        """
         axis = self.axis[k]
         across = np.array([-axis[1], axis[0]])
-        rows = np.stack([axis, (across + axis * beta) * kappa])
-        return rows, -(rows @ self.centre[k])
+        rows = arithmetic.rounded(np.stack([axis, (across + axis * beta) * kappa]))
+        return rows, -(rows @ arithmetic.rounded(self.centre[k]))
 
 
 def _length(vectors: Array) -> Array:

@@ -55,8 +55,16 @@ class Projection:
             # Remove from u what tells the pair apart; twice, since one pass leaves its own rounding behind.
             for _ in range(2):
                 u = u - (u @ difference) / (difference @ difference) * difference
+        u = arithmetic.rounded(u)
         one = arithmetic.array([1.0])[0]
         return np.stack([-w, u]), np.array([one + w @ centre, -(u @ centre)])
+
+
+def powers_of_two(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factors, powers of two, that bring the largest entry of every feature into [1/2, 1), or near it."""
+    exponents = np.frexp(np.abs(X).max(axis=0))[1]
+    factors: NDArray[np.float64] = np.ldexp(1.0, -np.maximum(exponents, -1000))
+    return factors
 
 
 def slopes(rows: tuple[Array, Array], X: Array) -> Array:
@@ -75,13 +83,13 @@ def projections(
 ) -> Iterator[Projection]:
     """Endless random projections of distinct samples; if `merging`, each merges a random movable pair.
 
-    Directions are drawn on features brought to equal spread, so that the scale of the data is immaterial.
+    The features are of size 1 at most (`powers_of_two`). Directions are drawn on features brought to equal
+    spread, so that the scale of the data is immaterial.
     Half of them look from a centre near a sample on the hull, which sets that sample apart from the others.
     """
     n_features = X.shape[1]
     centre = X[0] + (X - X[0]).mean(axis=0)
-    with np.errstate(over="ignore"):
-        spread = np.sqrt(np.mean(np.square((X - centre) / _scale(X - centre)), axis=0)) * _scale(X - centre)
+    spread = np.sqrt(np.mean(np.square(X - centre), axis=0))
     inverse = np.divide(1.0, spread, out=np.zeros(n_features), where=spread > 0)
     groups = [np.flatnonzero((codes == c) & movable) for c in np.unique(codes[movable])]
     groups = [group for group in groups if len(group) > 1]
@@ -93,18 +101,13 @@ def projections(
             direction = rng.standard_normal(n_features) * inverse
             heights = (X - centre) @ direction
             top = heights.max() * (1 + 10 ** rng.uniform(-1.5, 1.0))
-            w = direction / top if top > 0 and np.isfinite(top) else w
+            w = direction / top if top > 0 else w
         pair = None
         if merging:
             group = groups[rng.choice(len(groups), p=sizes / sizes.sum())]
             i, j = rng.choice(group, size=2, replace=False)
             pair = (int(i), int(j))
         yield Projection(centre, u, w, pair, bool(rng.random() < 0.5))
-
-
-def _scale(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    largest = np.abs(deviations).max(axis=0)
-    return np.where(largest > 0, largest, 1.0)
 
 
 def clearance(projection: Projection, X: NDArray[np.float64], codes: NDArray[np.int64]) -> float:

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
 from lntheory.construct.fold import ROUNDING, Folds, angle_between
-from lntheory.construct.lift import Projection, clearance, projections, slopes
+from lntheory.construct.lift import Projection, clearance, powers_of_two, projections, slopes
 from lntheory.construct.readout import readout
 from lntheory.network import Layer, LNNet
 
@@ -50,8 +50,8 @@ __all__ = ["Construction", "merge"]
 ARCS = (0.6, 0.4)
 """Lengths (radians) tried for the arc that holds the points still to be moved and the sinks."""
 POOL, ATTEMPTS, HOPELESS = 200, 24, 8
-"""First layers drawn; how many of the clearest are tried in float64; after how many failures halfway it is
-given up."""
+"""Most first layers drawn (two a sample); how many of the clearest are tried in float64; after how many
+failures halfway it is given up."""
 SAFE, ENOUGH = 4.0, 2.0**10
 """Smallest gap / error accepted; and at which no further first layer is tried."""
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -76,9 +76,13 @@ class Construction:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be fitted, and which class may stay where it is."""
+    """What is to be fitted, and which class may stay where it is.
+
+    `scale` (n_features,) holds the powers of two that bring every feature near 1.
+    """
 
     X: NDArray[np.float64]
+    scale: NDArray[np.float64]
     codes: NDArray[np.int64]
     free: int | None
     progress: Progress | None
@@ -121,12 +125,22 @@ class _Walk:
         return int(np.flatnonzero(self.sinks & (self.codes == self.codes[point]))[0])
 
     def safety(self) -> float:
-        """Smallest ratio of gap to error between neighbours of unequal label, the cut left out."""
-        at = np.flatnonzero(self.codes[1:] != self.codes[:-1])
-        p, q = self.points[at], self.points[at + 1]
-        gaps = np.abs(p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0])
-        ratios = floats(gaps / (self.errors[at] + self.errors[at + 1]))
-        return float(ratios.min(initial=np.inf)) if not np.isnan(ratios).any() else 0.0
+        """Smallest gap / error between points of unequal label, the cut left out; 0 if out of order.
+
+        Of every point, its run's far end too, to the nearest unequal ones on either side: errors differ, and
+        the worst placed point of a run need not be the last one.
+        """
+        n, at = len(self.codes), np.flatnonzero(self.codes[1:] != self.codes[:-1])
+        runs = np.searchsorted(at, np.arange(n))
+        before = np.flatnonzero(runs > 0)
+        after = np.flatnonzero(runs < len(at))
+        i = np.concatenate([at[runs[before] - 1], after])
+        j = np.concatenate([before, at[runs[after]] + 1])
+        p, q = self.points[i], self.points[j]
+        ordered = (p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]) * _sense(self.points) > 0
+        gaps = np.sqrt(((p - q) * (p - q)).sum(axis=1))
+        ratios = floats(gaps / (self.errors[i] + self.errors[j]))
+        return float(ratios.min(initial=np.inf)) if ordered.all() and not np.isnan(ratios).any() else 0.0
 
 
 def merge(
@@ -157,11 +171,12 @@ def merge(
         In float64 where one is found that float64 carries, else in dyadic numbers.
     """
     free = int(np.argmax(np.bincount(codes))) if minority else None
-    task = _Task(X, codes, free, progress)
+    task = _Task(X, powers_of_two(X), codes, free, progress)
+    scaled = X * task.scale
     for merging in [True, False] if task.first_layer_merges else [False]:
-        drawn = projections(X, codes, task.movable, merging, rng)
-        pool = [next(drawn) for _ in range(POOL)]
-        clear = np.array([clearance(projection, X, codes) for projection in pool])
+        drawn = projections(scaled, codes, task.movable, merging, rng)
+        pool = [next(drawn) for _ in range(int(np.clip(2 * len(X), 16, POOL)))]
+        clear = np.array([clearance(projection, scaled, codes) for projection in pool])
         pool = [pool[i] for i in np.argsort(-clear, kind="stable")]
         found = _in_float64(task, pool) or _in_dyadic(task, pool, PRECISIONS[:3] if merging else PRECISIONS)
         if found is not None:
@@ -233,6 +248,7 @@ def _build(
             exported = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*layers, scores]]
     except _OutOfPrecision:
         return done / total, None
+    safety = min(safety, float(np.finfo(np.float64).max))
     return 1.0, Construction(tuple(exported[:-1]), exported[-1], tuple(merges), safety)
 
 
@@ -271,8 +287,9 @@ def _lifted(
 ) -> tuple[tuple[Array, Array], _Walk]:
     """The first layer's parameters, and the walk along the circle after it."""
     samples = arithmetic.array(task.X)
-    rows, offsets = projection.rows(samples, arithmetic)
-    values = slopes((rows, offsets), samples)
+    scaled = samples * arithmetic.array(task.scale)
+    rows, offsets = projection.rows(scaled, arithmetic)
+    values = arithmetic.rounded(slopes((rows, offsets), scaled))
     order = np.argsort(values, kind="stable")
     if projection.descending:
         order = order[::-1]
@@ -280,10 +297,16 @@ def _lifted(
         order = order[order != projection.pair[0]]
     kept, s = task.codes[order], values[order]
     kappa, beta = _respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arc, arithmetic)
+    kappa, beta = arithmetic.rounded(np.array([kappa, beta]))
     spaced = np.stack([rows[0], kappa * (rows[1] + beta * rows[0])])
     shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
     columns = circle.basis(arithmetic)
-    weight, bias = arithmetic.rounded(columns @ spaced), arithmetic.rounded(columns @ shifted)
+    weight, bias = columns @ spaced, columns @ shifted
+    # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
+    excess = np.frexp(floats(np.abs(weight)))[1] + np.frexp(task.scale)[1]
+    factor = arithmetic.array(np.ldexp(1.0, np.minimum(1000 - excess.max(), 0)))
+    weight = arithmetic.rounded(weight * factor * arithmetic.array(task.scale))
+    bias = arithmetic.rounded(bias * factor)
     planar = (samples @ weight.T + bias) @ columns
     size = np.sqrt((planar * planar).sum(axis=1))
     rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
@@ -291,11 +314,11 @@ def _lifted(
     sinks = np.zeros(len(order), dtype=bool)
     for code in np.unique(kept[kept != (-1 if task.free is None else task.free)]):
         sinks[np.flatnonzero(kept == code)[-1]] = True
-    points = circle.directions(planar)
+    points = circle.directions(planar, arithmetic)
     if projection.pair is not None:
         i, j = projection.pair
         errors[j] = max(errors[i], errors[j]) + np.abs(points[i] - points[j]).sum()
-    points, errors = arithmetic.rounded(points[order]), arithmetic.rounded(errors[order])
+    points, errors = arithmetic.rounded(points[order]), arithmetic.upper(errors[order])
     return (weight, bias), _Walk(points, kept, order, errors, sinks, task.free, arc)
 
 
@@ -315,16 +338,14 @@ def _respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
     border = np.flatnonzero((codes != np.roll(codes, 1)) | (codes != np.roll(codes, -1)))
     border = border[np.unique(np.linspace(0, len(border) - 1, 24).astype(int))]
     unequal = np.flatnonzero(codes[1:] != codes[:-1])
-    steps = floats(np.abs(s[unequal + 1] - s[unequal]))
+    steps = np.abs(s[unequal + 1] - s[unequal])
     best: tuple[float, Any, Any] = (-1.0, None, None)
     for beta in [*(-s[border]), -(s[0] + s[-1]) / 2]:
-        shifted = s + beta
-        distances = floats(np.abs(shifted[border]))
-        values = floats(shifted)
-        for at in np.flatnonzero(distances > 0):
-            kappa = 1 / np.abs(shifted[border[at]])
-            v = float(kappa) * values
-            gaps = float(kappa) * steps / np.sqrt((1 + v[unequal] ** 2) * (1 + v[unequal + 1] ** 2))
+        distances = np.abs(s[border] + beta)
+        for distance in distances[distances > 0]:
+            kappa = 1 / distance  # floats only of what is divided by the distance: the slopes may be tiny
+            v, w = floats(kappa * (s[unequal] + beta)), floats(kappa * (s[unequal + 1] + beta))
+            gaps = floats(kappa * steps) / np.hypot(1, v) / np.hypot(1, w)
             if (least := float(gaps.min(initial=np.pi))) > best[0]:
                 best = (least, kappa, beta)
     if best[1] is None:
@@ -339,19 +360,20 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     """One layer: the best candidate fold, its parameters, and the walk after it."""
     planar = walk.points
     a = int(walk.movers()[0])
-    sense = 1 if angle_between(planar[a], planar[a + 1]) > 0 else -1
     strict = isinstance(arithmetic, Dyadic)
     candidates = list(_strict(walk, a) if strict else _candidates(walk, a))
     if not candidates:
         raise _OutOfPrecision
-    b, reach = np.array([c[0] for c in candidates]), np.array([c[1] for c in candidates])
-    folds = Folds.of(planar, np.full(len(b), a), b, reach, sense, arithmetic)
+    b, half = np.array([c[0] for c in candidates]), arithmetic.array([c[1] for c in candidates])
+    folds = Folds.of(planar, np.full(len(b), a), b, half, _sense(planar))
     last = int(np.flatnonzero(walk.sinks)[-1])
     sides = np.where(floats(folds.slope[:, last]) > 0, 1, -1)
     kappa = 1 / (arithmetic.array([np.tan(walk.arc)])[0] * np.abs(folds.slope[:, last]))
     tangents, bounds = folds.images(kappa, walk.errors, arithmetic)
     if strict:
         k, order = 0, np.r_[a + 1 : len(walk.codes), 0:a]
+        if not (bounds < 1).all():
+            raise _OutOfPrecision
     else:
         k, order = _choice(walk, folds, tangents * -sides[:, None], bounds)
     codes = walk.codes[order]
@@ -359,15 +381,16 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     errors = bounds[k]
     if circle.is_readable(codes):
         scale, beta = _respacing(folds.slope[k][order], codes)
-        turned = replace(folds, slope=folds.slope + beta)
-        errors = turned.images(np.full(len(b), scale), walk.errors, arithmetic)[1][k]
-    weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
+        errors = folds.images(np.full(len(b), scale), walk.errors, arithmetic, beta)[1][k]
+    weight, bias = circle.space(*folds.matrix(k, scale, beta, arithmetic), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
-    points = arithmetic.rounded(circle.image(planar[order], weight, bias, arithmetic))
+    points = circle.image(planar, weight, bias, arithmetic)
+    errors[b[k]] += np.abs(points[a] - points[b[k]]).sum()  # where a lands by the rounded parameters
+    points = arithmetic.rounded(points[order])
     pair = (int(walk.samples[a]), int(walk.samples[b[k]]))
     after = replace(
         walk, points=points, codes=codes, samples=walk.samples[order],
-        errors=arithmetic.rounded(errors[order]), sinks=walk.sinks[order],
+        errors=arithmetic.upper(errors[order]), sinks=walk.sinks[order],
     )  # fmt: skip
     return (weight, bias), after, pair
 
@@ -377,14 +400,24 @@ def _behind(planar: Array, a: int) -> float:
     return abs(float(angle_between(planar[a - 1], planar[a]))) if a > 0 else np.pi / 2
 
 
-def _strict(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
-    """The one fold that catches a alone."""
-    ahead = abs(float(angle_between(walk.points[a], walk.points[a + 1])))
-    yield walk.sink(a), 0.4 * min(ahead, _behind(walk.points, a))
+def _sense(planar: Array) -> int:
+    """1 if the walk, which is shorter than a half circle, goes counter-clockwise, else -1."""
+    p, q = planar[0], planar[-1]
+    return 1 if p[0] * q[1] - p[1] * q[0] > 0 else -1
+
+
+def _strict(walk: _Walk, a: int) -> Iterator[tuple[int, Any]]:
+    """The one fold that catches a alone, however close its neighbours: their distance may be no float."""
+    ahead = np.abs(walk.points[a + 1] - walk.points[a]).max()
+    behind = np.abs(walk.points[a] - walk.points[a - 1]).max() if a > 0 else ahead
+    yield walk.sink(a), (ahead if ahead < behind else behind) / 5
 
 
 def _candidates(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
-    """Folds of a alone, or of a with up to two points ahead of it, onto its sink or an equal neighbour."""
+    """Folds of a alone, or of a with up to two points ahead of it, onto its sink or an equal neighbour.
+
+    Each with the tangent of half its reach.
+    """
     behind, sink = _behind(walk.points, a), walk.sink(a)
     ahead = np.abs(angle_between(walk.points[a], walk.points[a : a + 4]))
     targets = [sink]
@@ -398,7 +431,7 @@ def _candidates(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
             reaches += [share * ahead[1] for share in (0.3, 0.5, 0.7)]
         for j in range(1, min(3, b - a)):
             reaches += [ahead[j] + share * (ahead[j + 1] - ahead[j]) for share in np.linspace(0.2, 0.8, 7)]
-        yield from ((b, float(r)) for r in reaches if 0 < r < 0.5 * distance)
+        yield from ((b, float(np.tan(r / 2))) for r in reaches if 0 < r < 0.5 * distance)
 
 
 def _choice(walk: _Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, NDArray[np.int64]]:
@@ -426,7 +459,7 @@ def _choice(walk: _Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int,
     cut_off = np.cumsum(beyond & (codes != codes[rows, last][:, None]), axis=1) > 0
     strays = (movers & cut_off).any(axis=1)
     cost = ratios.sum(axis=1) + landing.sum(axis=1)
-    cost[strays | (folds.along <= 0).any(axis=1) | np.isnan(cost)] = np.inf
+    cost[strays | ~(bounds < 1).all(axis=1) | np.isnan(cost)] = np.inf
     k = int(np.argmin(cost))
     if not np.isfinite(cost[k]):
         raise _OutOfPrecision

@@ -1,19 +1,20 @@
 r"""Affine read-out of labels on the circle whose classes' hulls do not cross.
 
-One class at a time: some class occupies a single run. A chord cut through the gaps at the run's two ends
-separates it from everything else. Score the others first, recursively; then ::
+Walk once around the circle from the start of a run of some class, the *root*. The span of a class reaches
+from its first point to its last; as hulls do not cross, two spans are nested or apart, which makes a tree
+(the parent is the innermost span around; the root's is the whole walk). The chord of a class is cut through
+the gaps at the ends of its span ::
 
-      . ´ a ` .           score_c = score_q + M * (signed distance to the chord, positive on c's side)
-    a           b
-   ─ ─ ─ ─ ─ ─ ─ ─        for any class q of the rest. Off c's side the distance is negative, so c loses to q
-    c           b         and hence to the winner. On c's side a large enough M wins.
-      ` . c . ´
+      . ´ a ` .
+    a ───────── a         score_c = score_parent(c) + (signed distance to c's chord, positive over c's span)
+    b           d
+    b ───────── d         a point of class t lies over the spans on the way from the root to t, and over no
+      c ─── c             other: t collects all the positive distances, every other class a part of them and
+      ` . e . ´           negative ones. So t wins, by at least its distance to one chord.
 
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,26 +50,26 @@ def planar_readout(points: Array, labels: NDArray[np.int64], n_classes: int) -> 
     [0, 1, 0, 2]
     """
     assert is_readable(labels)
-    kept = np.arange(len(labels))
-    order: list[tuple[int, Array, Any, NDArray[np.int64], NDArray[np.int64]]] = []
-    while len(np.unique(labels[kept])) > 1:
-        leaf = _single_run_class(labels[kept])
-        normal, offset = _chord(points[kept], labels[kept] == leaf)
-        own, kept = kept[labels[kept] == leaf], kept[labels[kept] != leaf]
-        order.append((leaf, normal, offset, own, kept))
+    n = len(labels)
+    start = int(np.argmax(labels != np.roll(labels, 1)))
+    points, walk, sense = np.roll(points, -start, axis=0), np.roll(labels, -start).tolist(), _sense(points)
+    last = {label: i for i, label in enumerate(walk)} | {walk[0]: n}
     weight = np.tile(points[0] * 0, (n_classes, 1))  # zeros of the points' own kind of number
     bias = weight[:, 0].copy()
-    scored = [int(labels[kept[0]])]
-    for leaf, normal, offset, own, _ in reversed(order):
-        distances = points[own] @ normal - offset
-        scores = points[own] @ weight[scored].T + bias[scored]
-        # The class q that c has to beat by the least factor M; 1 suffices where the others already lose.
-        needed = [_largest((scores - scores[:, [j]]) / distances[:, None]) for j in range(len(scored))]
-        j = int(np.argmin(needed))
-        factor = max(1.0, 2.0 * needed[j])
-        weight[leaf] = weight[scored[j]] + factor * normal
-        bias[leaf] = bias[scored[j]] - factor * offset
-        scored.append(leaf)
+    open_spans, met = [walk[0]], {walk[0]}
+    for i, label in enumerate(walk):
+        while last[open_spans[-1]] < i:
+            open_spans.pop()
+        if label not in met:
+            before = _middle(points[i - 1], points[i], sense)
+            after = _middle(points[last[label]], points[(last[label] + 1) % n], sense)
+            along = after - before
+            normal = _unit(np.array([along[1], -along[0]]) * sense)
+            parent = open_spans[-1]
+            weight[label] = weight[parent] + normal
+            bias[label] = bias[parent] - before @ normal
+            open_spans.append(label)
+            met.add(label)
     return weight, bias
 
 
@@ -86,32 +87,11 @@ def readout(
     return arithmetic.rounded(weight @ columns.T), arithmetic.rounded(bias)
 
 
-def _single_run_class(labels: NDArray[np.int64]) -> int:
-    """A class that forms one cyclic run, the rarest such."""
-    starts = labels[labels != np.roll(labels, 1)]
-    classes, counts = np.unique(starts, return_counts=True)
-    single = classes[counts == 1]
-    return int(min(single, key=lambda c: (np.count_nonzero(labels == c), c)))
-
-
-def _chord(points: Array, own: NDArray[np.bool_]) -> tuple[Array, Any]:
-    """Unit normal and offset of the chord through the gaps at the ends of the run `own`."""
-    first = int(np.flatnonzero(own & ~np.roll(own, 1))[0])
-    run = int(np.count_nonzero(own))
-    turned, sense = np.roll(points, -first, axis=0), _sense(points)
-    start = _middle(turned[-1], turned[0], sense)
-    end = _middle(turned[run - 1], turned[run], sense)
-    along = end - start
-    normal = _unit(np.array([-along[1], along[0]]))
-    offset = start @ normal
-    return (normal, offset) if turned[0] @ normal > offset else (-normal, -offset)
-
-
 def _sense(points: Array) -> int:
-    """1 if the cyclic order is counter-clockwise, else -1: all turns but at most one are below pi."""
-    following = np.roll(points, -1, axis=0)
-    turns = floats(points[:, 0] * following[:, 1] - points[:, 1] * following[:, 0])
-    return 1 if len(points) < 3 or np.count_nonzero(turns > 0) > np.count_nonzero(turns < 0) else -1
+    """1 if the cyclic order is counter-clockwise, else -1: the sign of the inscribed polygon's area."""
+    sides = points - points[0]
+    following = np.roll(sides, -1, axis=0)
+    return 1 if (sides[:, 0] * following[:, 1] - sides[:, 1] * following[:, 0]).sum() > 0 else -1
 
 
 def _middle(p: Array, q: Array, sense: int) -> Array:
@@ -126,7 +106,3 @@ def _middle(p: Array, q: Array, sense: int) -> Array:
 def _unit(vector: Array) -> Array:
     scaled: Array = vector / np.sqrt(np.array([vector @ vector], dtype=vector.dtype))
     return scaled
-
-
-def _largest(ratios: Array) -> float:
-    return float(floats(ratios).max(initial=0.0))

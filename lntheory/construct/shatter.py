@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
+from lntheory.construct.lift import powers_of_two
 from lntheory.construct.projection_merge import merge
 from lntheory.errors import ConflictingLabelsError, InvalidInputError
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
@@ -188,17 +189,20 @@ def _depth_zero(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
     """A read-out without any layer, where affine scores separate the classes with a margin float64 sees."""
     if n_classes == 1:
         return Layer(np.zeros((1, X.shape[1])), [1.0])
-    centre = X[0] + (X - X[0]).mean(axis=0)
-    largest = np.abs(X - centre).max(axis=0)
-    scale = np.where(largest > 0, np.exp2(-np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))), 0.0)
-    if not np.isfinite(scale).all():
-        return None
-    affine = np.column_stack([(X - centre) * scale, np.ones(len(X))])
+    scale = powers_of_two(X)
+    scaled = X * scale
+    centre = scaled[0] + (scaled - scaled[0]).mean(axis=0)
+    spread = powers_of_two(scaled - centre)
+    affine = np.column_stack([(scaled - centre) * spread, np.ones(len(X))])
     scores = _separating(affine, codes, n_classes)
     if scores is None:
         return None
-    weight = scores[:, :-1] * scale
+    weight = scores[:, :-1] * spread
     bias = scores[:, -1] - weight @ centre
+    with np.errstate(over="ignore"):
+        weight = weight * scale
+    if not np.isfinite(weight).all():
+        return None
     # Accepted only where rounding cannot decide: a margin well above what the forward pass can lose.
     values = X @ weight.T + bias
     slack = 4 * (X.shape[1] + 2) * 2.0**-53 * (np.abs(X) @ np.abs(weight).T + np.abs(bias)).max(axis=1)

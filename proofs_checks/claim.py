@@ -16,7 +16,7 @@ to refuse the twin. A checker that accepts anything accepts the twin as well, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -165,8 +165,10 @@ class Evidence:
         return self.verdict.value
 
 
-def combine(parts: Sequence[Evidence], computed: str, claimed: str) -> Evidence:
+def combine(parts: Iterable[Evidence], computed: str, claimed: str) -> Evidence:
     """One statement from all of its parts: the worst verdict, by the weakest method among those that gave it.
+
+    A refuted part settles the matter: parts that an iterator has still to compute are left alone.
 
     Examples
     --------
@@ -176,6 +178,7 @@ def combine(parts: Sequence[Evidence], computed: str, claimed: str) -> Evidence:
     >>> both.how, both.told, both.detail
     ('exhaustive and exact', 'proved', 'lemma; 8 cases')
     """
+    parts = list(_up_to_a_refuted(parts))
     worst = max((part.verdict for part in parts), key=_VERDICTS.index)
     decisive = [part for part in parts if part.verdict is worst]
     method = max((part.method for part in decisive), key=_METHODS.index)
@@ -190,6 +193,13 @@ def combine(parts: Sequence[Evidence], computed: str, claimed: str) -> Evidence:
         tuple(theories) if method is Method.SOLVER else (),
         sum(part.n_samples for part in decisive),
     )
+
+
+def _up_to_a_refuted(parts: Iterable[Evidence]) -> Iterator[Evidence]:
+    for part in parts:
+        yield part
+        if part.verdict is Verdict.REFUTED:
+            return
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from proofs_checks.registry import claims, find
 
 __all__ = ["Result", "check", "run", "table", "values"]
 
-_WIDTHS = (26, 8, 8, 14, 26, 26, 9, 9)
+_WIDTHS = (36, 8, 8, 15, 22, 22, 9, 7)
 _COLOURS = {
     Verdict.PROVED: "green",
     Verdict.HOLDS_ON_SAMPLES: "yellow",

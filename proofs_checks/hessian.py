@@ -39,6 +39,7 @@ __all__ = [
     "grouped_rows",
     "indicator_at",
     "mean_squares",
+    "sign",
     "sum_of_squares",
 ]
 
@@ -142,6 +143,14 @@ def indicator_at(row: Sequence[Any], n_groups: int = 1, *, centre: bool = True) 
             ]
             total += _squared_derivatives(moved, centre)
     return total
+
+
+def sign(term: Any, text: str, *, strict: bool = False) -> Evidence:
+    """That a term is not negative (with `strict`, positive), by the signs of its factors and symbols."""
+    factors = sp.factor(term)
+    holds = factors.is_positive if strict else factors.is_nonnegative
+    verdict = Verdict.PROVED if holds else Verdict.UNDECIDED
+    return Evidence(Method.SYMBOLIC, str(term), "> 0" if strict else ">= 0", verdict, text)
 
 
 def mean_squares(row: Sequence[Any], n_groups: int = 1, *, centre: bool = True) -> list[Fraction]:

@@ -21,7 +21,7 @@ from proofs_checks.claim import (
     Verdict,
     combine,
 )
-from proofs_checks.hessian import grouped_rows
+from proofs_checks.hessian import grouped_rows, sign
 from proofs_checks.symbolic import identity, symbols
 
 Bound = Callable[[Any, Any], Any]
@@ -36,8 +36,8 @@ def proof(bound: Bound) -> Evidence:
         (s/t)^2 - 1   = (t - s)^2 (2t + s)/(s t^2) + 2 (s - t)/s               (tangent of t^-2 at s)
         sum over k:     sum_k (s/t_k)^2 - g = sum_k (t_k - s)^2 (2 t_k + s)/(s t_k^2) + 2 g V/s.
     """
-    d, g, s, t, between = symbols("d g s t V", positive=True)
-    beyond_two, beyond_three = symbols("d-2g d-3", nonnegative=True)
+    d, g, s, t = symbols("d g s t", positive=True)
+    between, beyond_two, beyond_three = symbols("V d-2g d-3", nonnegative=True)
     least = (d - 2 * g) / (d - 2) * g
     tangent = (t - s) ** 2 * (2 * t + s) / (s * t**2)
     rest = 2 * g * between / s
@@ -46,9 +46,9 @@ def proof(bound: Bound) -> Evidence:
             _ratio(d, g, s),
             _total_variance(),
             identity((s / t) ** 2 - 1, tangent + 2 * (s - t) / s, "tangent of t^-2 at s"),
-            _not_negative(beyond_two / (1 + beyond_three), "the factor (d - 2g)/(d - 2)"),
-            _not_negative(tangent, "what lies above the tangent"),
-            _not_negative(rest, "what the variance of the means adds"),
+            sign(beyond_two / (1 + beyond_three), "nor the factor (d - 2g)/(d - 2)"),
+            sign(tangent, "what lies above the tangent is not negative"),
+            sign(rest, "nor what the variance of the means adds"),
             identity(least, bound(d, g), "least value, where all t_k = s and V = 0"),
             _attained(bound),
         ],
@@ -75,12 +75,6 @@ def _total_variance() -> Evidence:
     within = (square / c - means) / g  # mean over k of (sum of squares)/c - m_k^2
     between = means / g - 2 * mean * mean + mean**2  # mean over k of (m_k - M)^2, as the m_k sum to g M
     return identity(whole, within + between, "law of total variance")
-
-
-def _not_negative(term: Any, text: str) -> Evidence:
-    """By the signs of the factors, all symbols being positive."""
-    verdict = Verdict.PROVED if sp.factor(term).is_nonnegative else Verdict.UNDECIDED
-    return Evidence(Method.SYMBOLIC, str(term), ">= 0", verdict, f"{text} is not negative")
 
 
 def _attained(bound: Bound) -> Evidence:

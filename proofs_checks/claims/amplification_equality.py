@@ -59,7 +59,7 @@ def _vanishes_only_at(term: Any, zero: Any, text: str) -> Evidence:
     cofactor = sp.factor(term)
     while cofactor.is_positive is None and sp.rem(sp.numer(cofactor), zero) == 0:
         cofactor = sp.factor(cofactor / zero)
-    holds = cofactor.is_positive and (term.is_nonnegative)
+    holds = cofactor.is_positive and term.is_nonnegative
     verdict = Verdict.PROVED if holds else Verdict.UNDECIDED
     return Evidence(Method.SYMBOLIC, f"({cofactor}) times a power of {zero}", "> 0", verdict, text)
 

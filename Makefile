@@ -15,7 +15,7 @@ help:
 	@echo "make run    fit all 1,797 digits with random labels by a certified width-3 LN-Net -> out/digits"
 	@echo "make test   formatting, lint, types, tests and doctests"
 	@echo "make lint   formatting, lint and types only"
-	@echo "make bench  the benchmarks"
+	@echo "make bench  the benchmarks -> benchmarks/RESULTS.md (torch, if installed, for one page)"
 	@echo "make clean  remove caches, outputs and the virtual environment"
 
 run: $(READY)
@@ -30,7 +30,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	@set -e; for page in benchmarks/[!_]*.py; do echo "== $$page"; $(BIN)/python "$$page"; done
+	$(BIN)/python -m benchmarks
 
 # The stamp is written last, so an interrupted installation starts again.
 $(READY): pyproject.toml constraints.txt

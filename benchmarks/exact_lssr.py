@@ -3,19 +3,13 @@
 Both sides take the same float64 samples as the rationals that they are and compute
 LSSR = 1 - (m1 m2/m) delta' S_t^-1 delta; their answers must be equal fractions, or the script fails. Two
 sympy sides: dense `Matrix` as the manual shows it, and `DomainMatrix` over QQ (flint inside where installed).
-
-Run: OMP_NUM_THREADS=1 python benchmarks/exact_lssr.py
 """
 
 from __future__ import annotations
 
-import platform
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import TypeVar
 
-import flint
 import numpy as np
 import numpy.typing as npt
 import sympy
@@ -23,10 +17,10 @@ from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
 import lntheory
+from benchmarks.page import Page, show, timed
 from lntheory import exact
 
 FloatArray = npt.NDArray[np.float64]
-T = TypeVar("T")
 IntArray = npt.NDArray[np.int64]
 
 
@@ -76,45 +70,45 @@ def _weight(y: IntArray) -> sympy.Rational:
     return sympy.Rational(counts[0] * counts[1], counts[0] + counts[1])
 
 
-def seconds(function: Callable[..., T], X: FloatArray, y: IntArray, repeats: int = 3) -> tuple[float, T]:
-    """Best time of the repeats, and the result."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function(X, y)
-        times.append(time.perf_counter() - start)
-    return min(times), result
+def _against_sympy(n_samples: int, n_features: int, dense: bool) -> tuple[str, ...]:
+    X, y = samples(n_samples, n_features, 2)
+    ours, value = timed(lambda: exact.lssr(X, y), 5)
+    domain, same = timed(lambda: sympy_domain_matrix(X, y))
+    assert value == same
+    cells = [f"{n_samples} x {n_features}", show(ours), show(domain), f"{domain / ours:.0f}"]
+    if not dense:
+        return (*cells, "-", "-")
+    slow, same = timed(lambda: sympy_matrix(X, y), 1)
+    assert value == same
+    return (*cells, show(slow), f"{slow / ours:.0f}")
 
 
-def main() -> None:
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}, numpy {np.__version__}, "
-        f"sympy {sympy.__version__}, python-flint {flint.__version__}"
+def _against_float64(n_classes: int) -> tuple[str, ...]:
+    X, y = samples(1000, 100, n_classes)
+    ours, value = timed(lambda: exact.lssr(X, y))
+    rounded, approximate = timed(lambda: lntheory.lssr(X, y))
+    return (
+        str(n_classes),
+        show(ours),
+        show(rounded),
+        f"{ours / rounded:.0f}",
+        f"{abs(float(value) - approximate):.1e}",
     )
-    print("\nTwo classes, float64 normal samples, best of 3 (sympy: one run), seconds")
-    print(f"{'samples':>12} {'lntheory':>10} {'DomainMatrix':>13} {'Matrix':>10}")
-    for n, d in ((30, 5), (60, 10), (100, 20), (200, 40)):
-        X, y = samples(n, d, 2)
-        ours, value = seconds(exact.lssr, X, y)
-        domain, same = seconds(sympy_domain_matrix, X, y, 1)
-        assert value == same
-        line = f"{n:>6} x {d:<3} {ours:>10.4f} {domain:>13.3f}"
-        if d <= 20:
-            dense, same = seconds(sympy_matrix, X, y, 1)
-            assert value == same
-            line += f" {dense:>10.3f}"
-        print(line)
-
-    print("\n1000 x 100 float64 samples, best of 3, seconds")
-    for n_classes in (2, 3, 10):
-        X, y = samples(1000, 100, n_classes)
-        ours, value = seconds(exact.lssr, X, y)
-        rounded, approximate = seconds(lntheory.lssr, X, y)
-        print(
-            f"  {n_classes:>2} classes: exact {ours:.3f}, float64 {rounded:.4f}, "
-            f"difference {abs(float(value) - approximate):.1e}"
-        )
 
 
-if __name__ == "__main__":
-    main()
+def pages() -> Iterator[Page]:
+    """Against sympy, and against float64."""
+    yield Page(
+        "Exact LSSR against sympy",
+        "Two classes, float64 normal samples taken as the rationals that they are; all sides return the same "
+        "fraction, or the run fails. Processor seconds: median of 5 (lntheory), of 3 (DomainMatrix), one "
+        "run (Matrix).",
+        ("samples", "lntheory s", "DomainMatrix s", "ratio", "Matrix s", "ratio"),
+        [_against_sympy(n, d, d <= 20) for n, d in ((30, 5), (60, 10), (100, 20), (200, 40))],
+    )
+    yield Page(
+        "Exact LSSR of 1000 x 100 float64 samples",
+        "Processor seconds, median of 3, and how far the float64 result is from the exact one.",
+        ("classes", "exact s", "float64 s", "ratio", "difference"),
+        [_against_float64(n_classes) for n_classes in (2, 3, 10)],
+    )

@@ -281,7 +281,7 @@ class Claim(Generic[F]):
         Without dollar signs.
     hypotheses : tuple of str
     source : str
-        "paper", with the theorem or section where known, or "ours".
+        "paper" (with the theorem or section where known), "ours" or "classical".
     kind : Kind
     form : object
         What the statement and its false twin differ in.
@@ -311,8 +311,8 @@ class Claim(Generic[F]):
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):
             raise ValueError(f"the name {self.name!r} is no slug of lower-case words and hyphens")
-        if not (self.source == "ours" or self.source.startswith("paper")):
-            raise ValueError(f"{self.name}: source is {self.source!r}; it starts with 'paper' or is 'ours'")
+        if not re.match(r"(paper|ours|classical)\b", self.source):
+            raise ValueError(f"{self.name}: source is {self.source!r}; start with paper, ours or classical")
 
     def prove(self, *, deep: bool = False) -> Evidence:
         """Run the proof; with `deep`, on more cases where there are more."""

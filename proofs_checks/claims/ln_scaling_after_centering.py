@@ -56,7 +56,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LN}(x) = \sqrt d\,\frac{Px}{\lVert Px\rVert},"
     r"\quad P = I - \tfrac1d \mathbf 1\mathbf 1^\top,\quad P^2 = P,\quad P\mathbf 1 = 0",
     hypotheses=("sigma(x) > 0",),
-    source="paper, section 3",
+    source="paper",
     kind=Kind.EQUALITY,
     form=IJ(1, -1 / SIZE),
     proof=proof,

@@ -112,7 +112,7 @@ CLAIM = Claim(
     "with integer weights takes SSR to 6/7, and a second one to exactly 0.",
     latex=r"\mathrm{LSSR} = 1,\qquad \mathrm{SSR}:\ 1 \to \tfrac67 \to 0",
     hypotheses=(),
-    source="paper, section 3",
+    source="paper",
     kind=Kind.EQUALITY,
     form=layer_norm,
     proof=proof,

@@ -1,0 +1,100 @@
+"""LN does not see shifts and positive scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+import sympy as sp
+
+from proofs_checks.centering import IJ, SIZE
+from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
+from proofs_checks.solver import for_all
+from proofs_checks.symbolic import identities, identity, symbols
+
+# Which scales a in LN(a x + b 1) = LN(x).
+Scales = Callable[[Any], Any]
+
+
+def proof(scales: Scales) -> Evidence:
+    """P(a x + b 1) = a P x, and a/|a| = 1."""
+    return combine(
+        chain([_scale(scales), _shift()], (_by_coordinates(d) for d in range(2, 9))),
+        computed="P(a x + b 1) = a P x and a = |a|",
+        claimed="LN(a x + b 1) = LN(x)",
+    )
+
+
+def _scale(scales: Scales) -> Evidence:
+    def statement(z3: Any) -> Any:
+        a, length = z3.Reals("a length")
+        return z3.Implies(z3.And(scales(a), length >= 0, length * length == a * a), a == length)
+
+    return for_all(Theory.NRA, statement, "a = sqrt(a^2)")
+
+
+def _shift() -> Evidence:
+    """P applied to 1 1^T is 0: as every shift b 1 is a column of multiples of it."""
+    return identity((IJ(1, -1 / SIZE) @ IJ(0, 1)).pair(), IJ(0, 0).pair(), "P 1 = 0 for every d")
+
+
+def _by_coordinates(d: int) -> Evidence:
+    """Centred values get the factor a, the variance a^2."""
+    x, (a, b) = symbols(f"x:{d}"), symbols("a b")
+    image = [a * v + b for v in x]
+    mean, image_mean = sum(x) / d, sum(image) / d
+    variance = sum((v - mean) ** 2 for v in x) / d
+    image_variance = sum((v - image_mean) ** 2 for v in image) / d
+    pairs = [(w - image_mean, a * (v - mean)) for v, w in zip(x, image, strict=True)]
+    return identities([*pairs, (image_variance, a**2 * variance)], "coordinates, d <= 8")
+
+
+def examples(scales: Scales) -> Iterator[Instance]:
+    """Concrete rows, scales and shifts; those scales that are claimed."""
+    for row in ([1, 2], [3, -1, 4], [2, 7, 1, 8]):
+        for a, b in ((3, 5), (Fraction(1, 10**9), 10**9), (-2, 1)):
+            if scales(a):
+                yield Instance(
+                    f"x = {row}, a = {a}, b = {b}", _signature([a * v + b for v in row]), _signature(row)
+                )
+
+
+def _signature(row: list[Any]) -> list[Any]:
+    """LN(x) in exact terms: each entry's sign and square."""
+    mean = Fraction(sum(row, Fraction(0)), len(row))
+    u = [v - mean for v in row]
+    total = sum((w * w for w in u), Fraction(0))
+    return [(int(sp.sign(w.numerator)), len(row) * w * w / total) for w in u]
+
+
+def _strategy() -> Any:
+    from hypothesis import strategies as st
+
+    from proofs_checks.strategies import fractions, integer_vectors
+
+    rows = st.integers(2, 12).flatmap(integer_vectors).filter(lambda row: len(set(row)) > 1)
+    return st.tuples(rows, fractions(), fractions(bound=1000))
+
+
+def _holds(scales: Scales, drawn: Any) -> bool:
+    row, a, b = drawn
+    return not scales(a) or _signature([a * v + b for v in row]) == _signature(row)
+
+
+CLAIM: Claim[Scales] = Claim(
+    name="ln-shift-scale-invariance",
+    topic=Topic.NORMALIZATION,
+    title="LN is invariant to shift and positive scale",
+    statement="LN(a x + b 1) = LN(x) for every real b and every a > 0.",
+    latex=r"\mathrm{LN}(ax + b\mathbf 1) = \mathrm{LN}(x)\quad (a > 0)",
+    hypotheses=("sigma(x) > 0", "a > 0"),
+    source="classical",
+    kind=Kind.EQUALITY,
+    form=lambda a: a > 0,
+    proof=proof,
+    examples=examples,
+    property_test=Property(_strategy, _holds),
+    twin=FalseTwin("LN(a x + b 1) = LN(x) for every real b and every a other than 0.", lambda a: a != 0),
+)

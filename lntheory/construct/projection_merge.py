@@ -366,15 +366,14 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
         raise _OutOfPrecision
     b, half = np.array([c[0] for c in candidates]), arithmetic.array([c[1] for c in candidates])
     folds = Folds.of(planar, np.full(len(b), a), b, half, _sense(planar))
-    last = int(np.flatnonzero(walk.sinks)[-1])
-    sides = np.where(floats(folds.slope[:, last]) > 0, 1, -1)
-    kappa = 1 / (arithmetic.array([np.tan(walk.arc)])[0] * np.abs(folds.slope[:, last]))
+    kappa = _onto_arcs(walk, folds, arithmetic)
     tangents, bounds = folds.images(kappa, walk.errors, arithmetic)
     if strict:
         k, order = 0, np.r_[a + 1 : len(walk.codes), 0:a]
         if not (bounds < 1).all():
             raise _OutOfPrecision
     else:
+        sides = np.where(folds.slope[np.arange(len(b)), b] > 0, 1, -1)
         k, order = _choice(walk, folds, tangents * -sides[:, None], bounds)
     codes = walk.codes[order]
     scale, beta = kappa[k], 0
@@ -393,6 +392,21 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
         errors=arithmetic.upper(errors[order]), sinks=walk.sinks[order],
     )  # fmt: skip
     return (weight, bias), after, pair
+
+
+def _onto_arcs(walk: _Walk, folds: Folds, arithmetic: Arithmetic) -> Array:
+    """The re-spacing that keeps movers and sinks on an arc next to the new cut, on either side of it.
+
+    Sinks of finished classes may have been left behind the walk. Seen from o they lie across the cut, and
+    bringing all to one small arc would squeeze it by the width of the cut. A factor of 1, the half angles of
+    the circle, at worst halves all distances.
+    """
+    kept = walk.sinks.copy()
+    kept[walk.movers()] = True
+    kept[folds.a[0]] = False
+    kappa = 1 / (arithmetic.array([np.tan(walk.arc)])[0] * np.abs(folds.slope[:, kept]).min(axis=1))
+    capped: Array = np.where(kappa < 1, kappa, kappa * 0 + 1)
+    return capped
 
 
 def _behind(planar: Array, a: int) -> float:

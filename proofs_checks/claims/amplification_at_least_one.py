@@ -27,7 +27,8 @@ def proof(theory: Theory) -> Evidence:
 
     The factors (g - 1) (g (c - 2) - 2), c = d/g, show why: g >= 2 and c >= 3 make both at least 0 and g = 1
     makes the first 0, while 1 < g < 2/(c - 2) makes them differ in sign: no integer lies there.
-    Applied to each group in place of all features it says that splitting groups further does not lower the indicator either.
+    Applied to each group in place of all features it says that splitting groups further does not lower the
+    indicator either.
     """
     g, c = symbols("g c")
     d = c * g

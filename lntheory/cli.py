@@ -574,12 +574,15 @@ def prove(
     with _progress("proving") as progress:
         results = runner.run(only, deep=deep, progress=progress)
     failures = [failure for result in results for failure in result.failures]
+    skipped = [result.claim.name for result in results if result.evidence.told == "skipped"]
     values = {
-        "status": "refuted" if failures else "proved",
+        "status": "refuted" if failures else "skipped" if skipped else "proved",
         "claims": [runner.values(result) for result in results],
         "failures": failures,
+        "skipped": skipped,
     }
     rows = [("failed", failure) for failure in failures]
+    rows += [("skipped", f"{name} (needs z3: pip install 'lntheory[smt]')") for name in skipped]
     return Report(values, rows, as_json, [runner.table(results)], REFUTED if failures else PROVED)
 
 

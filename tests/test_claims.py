@@ -188,6 +188,20 @@ def test_without_z3_nothing_is_proved(monkeypatch):
         assert "lntheory[smt]" in evidence.detail
 
 
+@named([claim for claim in CLAIMS if claim.topic in (Topic.SEPARABILITY, Topic.NORMALIZATION, Topic.CIRCLE)])
+def test_without_z3_a_claim_is_skipped_or_proved_without_it(claim, monkeypatch):
+    monkeypatch.setitem(sys.modules, "z3", None)
+    evidence = claim.prove()
+    assert evidence.verdict is (Verdict.SKIPPED if evidence.method is Method.SOLVER else Verdict.PROVED)
+
+
+def test_a_proved_claim_with_a_skipped_twin_is_a_failure():
+    skipped = Evidence(Method.SOLVER, "", "", Verdict.SKIPPED, theories=(Theory.NRA,))
+    proved = runner.check(TOY)
+    assert replace(proved, twin=skipped).failures
+    assert not replace(proved, evidence=skipped, twin=skipped).failures
+
+
 # -------------------------------------------------------------------------------------- the command line
 
 
@@ -206,6 +220,14 @@ def test_command_lists_and_names_what_it_does_not_know(capsys):
     assert json.loads(capsys.readouterr().out)["claims"] == [claim.name for claim in CLAIMS]
     assert main(["prove", "--only", "no-such-claim"]) == 2
     assert "no-such-claim" in capsys.readouterr().err
+
+
+def test_command_without_z3_does_not_say_proved(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "z3", None)
+    assert main(["prove", "--only", "lssr-bounds", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["status"], report["skipped"]) == ("skipped", ["lssr-bounds"])
+    assert not report["claims"][0]["is_theorem"]
 
 
 def test_command_fails_with_a_claim(monkeypatch, capsys):

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -18,14 +19,15 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
 from lntheory.construct.lift import powers_of_two
-from lntheory.construct.projection_merge import merge
+from lntheory.construct.pair_merge import PairConstruction, layers_needed, pair_merge
+from lntheory.construct.projection_merge import Construction, merge
 from lntheory.errors import ConflictingLabelsError, InvalidInputError
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
 from lntheory.validation import encode_labels
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
-METHODS = ("projection-merge", "minority-merge")
+METHODS = ("projection-merge", "minority-merge", "pairs")
 
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -95,8 +97,14 @@ def shatter(
     readout = _depth_zero(samples[kept], codes[kept], len(classes))
     if readout is not None:
         return LNNet((), readout, classes, provenance={**provenance, "merges": []})
-    found = merge(samples[kept], codes[kept], minority=method == "minority-merge", rng=rng, progress=progress)
-    provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
+    found: PairConstruction | Construction
+    if method == "pairs":
+        found = pair_merge(samples[kept], codes[kept], rng=rng, progress=progress)
+        provenance["merges"] = [[[int(kept[i]) for i in pair] for pair in layer] for layer in found.merges]
+    else:
+        minority = method == "minority-merge"
+        found = merge(samples[kept], codes[kept], minority=minority, rng=rng, progress=progress)
+        provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
     provenance["safety"] = found.safety
     return LNNet(found.layers, found.readout, classes, provenance=provenance)
 
@@ -219,14 +227,35 @@ def _depth_zero(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
 def _separating(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:
     """Rows of class scores whose argmax is right on all rows of `affine`, or None if there are none."""
     fit = np.asarray(np.linalg.lstsq(affine, np.eye(n_classes)[codes], rcond=None)[0].T, dtype=np.float64)
-    if (np.argmax(affine @ fit.T, axis=1) == codes).all():
+    if _separates(fit, affine, codes):
         return fit
+    means = np.stack([affine[codes == c, :-1].mean(axis=0) for c in range(n_classes)])
+    nearest = np.column_stack([means, -np.square(means).sum(axis=1) / 2])  # settles one sample a class
+    if _separates(nearest, affine, codes):
+        return nearest
     if n_classes > 2:  # classes that are not separable in pairs are not separable at all, and pairs are quick
         for c, e in combinations(range(n_classes), 2):
             pair = (codes == c) | (codes == e)
             if _separating(affine[pair], (codes[pair] == e).astype(np.int64), 2) is None:
                 return None
+        likely = _by_logistic_regression(affine, codes)  # fits in a second what the program does in minutes
+        if _separates(likely, affine, codes):
+            return likely
     return _by_linear_program(affine, codes, n_classes)
+
+
+def _separates(scores: FloatArray, affine: FloatArray, codes: Codes) -> bool:
+    return bool((np.argmax(affine @ scores.T, axis=1) == codes).all())
+
+
+def _by_logistic_regression(affine: FloatArray, codes: Codes) -> FloatArray:
+    """Scores of a hardly regularized multinomial logistic regression; nothing is promised of them."""
+    from sklearn.linear_model import LogisticRegression  # a second to import: only when needed
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it need not converge
+        model = LogisticRegression(C=1e6, max_iter=500).fit(affine[:, :-1], codes)
+    return np.column_stack([model.coef_, model.intercept_])
 
 
 def _by_linear_program(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:

@@ -19,15 +19,14 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
 from lntheory.construct.lift import powers_of_two
-from lntheory.construct.pair_merge import PairConstruction, layers_needed, pair_merge
-from lntheory.construct.projection_merge import Construction, merge
+from lntheory.construct.projection_merge import merge
 from lntheory.errors import ConflictingLabelsError, InvalidInputError
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
 from lntheory.validation import encode_labels
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
-METHODS = ("projection-merge", "minority-merge", "pairs")
+METHODS = ("projection-merge", "minority-merge")
 
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -97,14 +96,8 @@ def shatter(
     readout = _depth_zero(samples[kept], codes[kept], len(classes))
     if readout is not None:
         return LNNet((), readout, classes, provenance={**provenance, "merges": []})
-    found: PairConstruction | Construction
-    if method == "pairs":
-        found = pair_merge(samples[kept], codes[kept], rng=rng, progress=progress)
-        provenance["merges"] = [[[int(kept[i]) for i in pair] for pair in layer] for layer in found.merges]
-    else:
-        minority = method == "minority-merge"
-        found = merge(samples[kept], codes[kept], minority=minority, rng=rng, progress=progress)
-        provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
+    found = merge(samples[kept], codes[kept], minority=method == "minority-merge", rng=rng, progress=progress)
+    provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
     provenance["safety"] = found.safety
     return LNNet(found.layers, found.readout, classes, provenance=provenance)
 

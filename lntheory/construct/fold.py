@@ -29,7 +29,7 @@ from lntheory.construct.arithmetic import Arithmetic, Array, floats
 
 __all__ = ["Folds", "angle_between"]
 
-ROUNDING = 2.0
+ROUNDING = 2.5
 """Rounding errors of one layer (products and sums of a neuron, centring, scaling) in units of ``|W| u``."""
 
 

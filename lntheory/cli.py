@@ -292,9 +292,13 @@ def _certificate_values(certificate: Certificate) -> dict[str, Any]:
 
 
 def _certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
-    depth = f"{certificate.depth} LN layer{'' if certificate.depth == 1 else 's'}"
     return [
-        ("depth", f"{depth} of width {certificate.width}" if certificate.depth else "0 LN layers (linear)"),
+        (
+            "depth",
+            f"{_counted(certificate.depth, 'LN layer')} of width {certificate.width}"
+            if certificate.depth
+            else "0 LN layers (linear)",
+        ),
         ("wrong samples", f"0 of {certificate.n_samples}, {certificate.n_classes} classes: proved"),
         ("smallest margin", f"at least {certificate.margin:.6g}: proved"),
         ("precision", f"{certificate.precision} bits, by {certificate.method}"),
@@ -302,6 +306,10 @@ def _certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
         ("SSR", f"{_interval(certificate.ssr_before)} before, {_interval(certificate.ssr_after)} after"),
         ("LSSR", f"{_interval(certificate.lssr_before)} before, {_interval(certificate.lssr_after)} after"),
     ]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _arithmetic(certificate: Certificate) -> str:
@@ -490,13 +498,13 @@ def show(
     values, rows = _net_values(network), _net_rows(network)
     if data is None:
         return Report(values, rows, as_json)
-    dataset = _load(data, label)
+    dataset, chosen = _load(data, label), _layer_numbers(layers, network.depth)
     with _progress("predicting") as progress:
         progress(0, 1)
         predicted = network.predict(dataset.X).tolist()
     wrong = sum(ours != theirs for ours, theirs in zip(predicted, dataset.y.tolist(), strict=True))
     with replaced_directory_files(out or net.parent) as staging:
-        names = [path.name for path in _save_pictures(network, dataset, staging, _layer_numbers(layers))]
+        names = [path.name for path in _save_pictures(network, dataset, staging, chosen)]
     files = [(out or net.parent) / name for name in names]
     values |= {"wrong_samples": wrong, "proved": False, "files": {path.stem: str(path) for path in files}}
     rows.append(("wrong samples", f"{wrong} of {len(dataset.X)}, as computed (lntheory verify proves it)"))
@@ -504,13 +512,16 @@ def show(
     return Report(values, rows, as_json)
 
 
-def _layer_numbers(text: str | None) -> list[int] | None:
+def _layer_numbers(text: str | None, depth: int) -> list[int] | None:
     if text is None:
         return None
     try:
-        return [int(number) for number in text.split(",")]
+        numbers = [int(number) for number in text.split(",")]
     except ValueError:
         raise InvalidInputError(f"--layers {text}: give numbers separated by commas, as in 0,10,20") from None
+    if not all(0 <= number <= depth for number in numbers):
+        raise InvalidInputError(f"--layers {text}: the net has layers from 0 (the samples) to {depth}")
+    return numbers
 
 
 def _net_values(network: LNNet) -> dict[str, Any]:
@@ -534,7 +545,10 @@ def _net_rows(network: LNNet) -> list[tuple[str, str]]:
     provenance = network.to_dict().get("provenance") or {}
     told = [f"{key} {value}" for key, value in provenance.items() if isinstance(value, (str, int, float))]
     return [
-        ("LN-Net", f"{network.depth} layers of {network.normalization.kind}, width {network.width}"),
+        (
+            "LN-Net",
+            f"{_counted(network.depth, 'layer')} of {network.normalization.kind}, width {network.width}",
+        ),
         ("features", str(network.n_features)),
         ("classes", f"{len(classes)}: {listed}"),
         ("parameters", f"{network.n_parameters}, {network.arithmetic}"),

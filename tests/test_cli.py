@@ -314,7 +314,7 @@ def test_ssr_passes_warnings_on(run, tmp_path):
 def test_show_says_what_a_net_is(run, files):
     code, text, _ = run("show", files / "net.json")
     assert code == 0
-    for expected in ("1 layers of layer_norm, width 3", "2: 0, 1", "float64", xor_net().sha256):
+    for expected in ("1 layer of layer_norm, width 3", "2: 0, 1", "float64", xor_net().sha256):
         assert expected in text
     values = json.loads(run("show", files / "net.json", "--json")[1])
     assert values["sha256"] == xor_net().sha256

@@ -543,7 +543,11 @@ def _net_rows(network: LNNet) -> list[tuple[str, str]]:
     classes = [str(label) for label in network.classes]
     listed = ", ".join(classes[:12]) + (", ..." if len(classes) > 12 else "")
     provenance = network.to_dict().get("provenance") or {}
-    told = [f"{key} {value}" for key, value in provenance.items() if isinstance(value, (str, int, float))]
+    told = [
+        f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in provenance.items()
+        if isinstance(value, (str, int, float))
+    ]
     return [
         (
             "LN-Net",

@@ -66,7 +66,7 @@ def read(path: str | os.PathLike[str]) -> Any:
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
-        raise FileFormatError(f"{path}: not valid JSON at {where} ({error.msg}); is it JSON, and whole?") from None
+        raise FileFormatError(f"{path}: not valid JSON at {where} ({error.msg}); is it cut off?") from None
     except RecursionError:
         raise FileFormatError(f"{path}: JSON nested too deeply to be one of our files") from None
     except FileFormatError as error:

@@ -625,8 +625,8 @@ def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels:
         _draw_stage(axes, path, stage)
     for axes in grid.flat[len(layers) :]:
         axes.remove()
-    figure.legend(handles=_legend(path), loc="outside right upper", fontsize=8, frameon=False)
-    figure.suptitle(_net_title(path.net, len(path.labels)), fontsize=11)
+    figure.legend(handles=_legend(path), loc="outside right center", fontsize=8, frameon=False)
+    figure.suptitle(_net_title(path.net, len(path.labels)), fontsize=11, x=0.01, ha="left")
     return figure
 
 
@@ -769,7 +769,7 @@ def save_animation(
 
 
 def _legend_figure(path: Trajectory, size: int) -> Figure:
-    figure = Figure(figsize=(0.4 * size / 100, size / 100), dpi=100)
+    figure = Figure(figsize=(round(0.48 * size) / 100, size / 100), dpi=100)
     figure.legend(handles=_legend(path), loc="upper left", fontsize=7.5, frameon=False)
     return figure
 

@@ -64,7 +64,7 @@ def _any_floats(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
 
 @st.composite
 def labelled(draw: st.DrawFn, max_samples: int = 12) -> Any:
-    """Samples and consistent labels: random, alternating along the first feature, all different, all equal."""
+    """Samples and consistent labels: random, alternating along a feature, all different, all equal."""
     X = draw(samples(max_samples))
     m = len(X)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import flint
 import numpy as np
@@ -52,7 +52,7 @@ def test_lifts_of_distinct_samples_are_injective(X, seed):
             values = slopes((rows, offsets), scaled)
             order = np.argsort(floats(values), kind="stable")
             ordered = sorted(values[order], key=lambda v: v.mid())
-            assert all(a < b for a, b in zip(ordered, ordered[1:], strict=False))
+            assert all(a < b for a, b in pairwise(ordered))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-300, 1e-8, 1.0, 1e300]))

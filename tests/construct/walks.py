@@ -18,33 +18,41 @@ BITS = 500
 
 @dataclass(frozen=True)
 class Step:
-    """The walk after a layer, and the pair (moved, onto) that the layer merged, in the walk's own samples."""
+    """A layer as it will be exported, the walk after it, and the pair (moved, onto) that it merged."""
 
+    weight: Any
     walk: Any
     pair: tuple[int, ...]
 
 
-def record(monkeypatch: Any) -> list[Step]:
-    """A list that holds, after every construction, the steps of its last attempt: of the net returned.
-
-    (Of a float64 net only if the first complete attempt was taken: `steps_of` checks that.)
-    """
-    steps: list[Step] = []
+def record(monkeypatch: Any) -> list[list[Step]]:
+    """A list that will hold the steps of every attempt that constructions make from now on."""
+    attempts: list[list[Step]] = []
     lifted, merged = projection_merge._lifted, projection_merge._merged
 
-    def recording_lift(task: Any, projection: Any, *rest: Any) -> Any:
-        layer, walk = lifted(task, projection, *rest)
-        steps[:] = [Step(walk, projection.pair or ())]
+    def recording_lift(task: Any, projection: Any, arithmetic: Any, arc: float) -> Any:
+        layer, walk = lifted(task, projection, arithmetic, arc)
+        attempts.append([Step(arithmetic.exported(layer[0]), walk, projection.pair or ())])
         return layer, walk
 
     def recording_merge(walk: Any, arithmetic: Any) -> Any:
         layer, after, pair = merged(walk, arithmetic)
-        steps.append(Step(after, pair))
+        attempts[-1].append(Step(arithmetic.exported(layer[0]), after, pair))
         return layer, after, pair
 
     monkeypatch.setattr(projection_merge, "_lifted", recording_lift)
     monkeypatch.setattr(projection_merge, "_merged", recording_merge)
-    return steps
+    return attempts
+
+
+def steps_of(net: LNNet | projection_merge.Construction, attempts: list[list[Step]]) -> list[Step]:
+    """The attempt that became the net."""
+    return next(
+        steps
+        for steps in attempts
+        if len(steps) == len(net.layers)
+        and all((s.weight == layer.weight).all() for s, layer in zip(steps, net.layers, strict=True))
+    )
 
 
 def standing(steps: list[Step], n_samples: int, layer: int) -> list[int]:

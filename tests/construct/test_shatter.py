@@ -1,0 +1,299 @@
+"""The front of the constructions: any labelled samples in, a certified net out, or a clear error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lntheory import LNNet, shatter
+from lntheory.construct import guaranteed_depth
+from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError
+from lntheory.exact import certify
+from tests.construct.hostile import class_sizes, consistent, labelled
+
+METHODS = ["minority-merge", "projection-merge"]
+methods = st.sampled_from(METHODS)
+XOR = [[0, 0], [1, 1], [0, 1], [1, 0]]
+
+
+def certified(X, y, **options):
+    """The net, proved right on every sample, within the depth guaranteed for distinct samples."""
+    net = shatter(X, y, **options)
+    proved = certify(net, X, y)
+    assert proved.margin >= 0
+    assert net.width <= 3
+    method = options.get("method", METHODS[0])
+    assert net.depth <= guaranteed_depth(class_sizes(X, y), method=method)
+    if net.arithmetic == "float64":
+        assert proved.float64_agrees
+        assert net.predict(X).tolist() == list(y)
+    return net
+
+
+# ---------------------------------------------------------------------------------------- what must work
+
+
+@settings(max_examples=150)
+@given(labelled(), methods)
+def test_every_construction_is_certified_on_hostile_data(data, method):
+    certified(*data, method=method)
+
+
+@given(labelled(max_samples=8), methods, st.integers(0, 2**32 - 1))
+def test_order_of_samples_names_of_classes_and_affine_maps_do_not_matter(data, method, seed):
+    X, y = data
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(X))
+    certified(X[order], [y[i] for i in order], method=method)
+    names = rng.permutation(20)
+    certified(X, [f"class {names[label]}" for label in y], method=method)
+    with np.errstate(all="ignore"):
+        mapped = X @ rng.integers(-3, 4, (X.shape[1], X.shape[1])) + rng.integers(-3, 4, X.shape[1])
+    if np.isfinite(mapped).all():
+        certified(mapped, consistent(mapped, y), method=method)
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 2**32 - 1), methods)
+@example(3, 1, 0, "minority-merge")
+def test_one_two_and_three_samples(m, n_features, seed, method):
+    """One and two need no layer, three none unless the middle one of three collinear ones differs."""
+    rng = np.random.default_rng(seed)
+    X = np.unique(rng.integers(-3, 4, (m, n_features)), axis=0)
+    y = rng.integers(0, 3, len(X)).tolist()
+    net = certified(X, y, method=method)
+    middle = sorted(range(len(X)), key=lambda i: tuple(X[i]))[len(X) // 2]
+    collinear = len(X) == 3 and np.linalg.matrix_rank(X - X[0]) == 1
+    others = {y[i] for i in range(len(X)) if i != middle}
+    assert net.depth == int(collinear and len(others) == 1 and y[middle] not in others)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["no", "yes", "yes", "no"],
+        [3, -1, -1, 3],
+        [0.5, 1e300, 1e300, 0.5],
+        [True, False, False, True],
+        ["", "é\n", "é\n", ""],
+        [1, "1", "1", 1],
+        np.array([2, 7, 7, 2], dtype=np.int8),
+        np.array(["u", "v", "v", "u"], dtype=object),
+    ],
+    ids=["str", "int", "float", "bool", "odd strings", "mixed", "int8", "object"],
+)
+def test_labels_of_any_type(y, method):
+    X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    net = shatter(X, y, method=method)
+    certify(net, X, y)
+    assert net.predict(X).tolist() == list(y)
+    assert [type(label) for label in net.predict(X).tolist()] == [
+        type(v) for v in np.array(y, object).tolist()
+    ]
+
+
+def test_classes_are_sorted_where_they_can_be():
+    assert shatter(XOR, ["b", "b", "a", "a"]).classes == ("a", "b")
+    assert shatter(XOR, [2, 2, 1.5, 1.5]).classes == (1.5, 2)
+    assert shatter(XOR, [1, 1, "a", "a"]).classes == (1, "a")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_class_needs_nothing(method):
+    net = certified([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], ["only"] * 3, method=method)
+    assert (net.depth, net.classes, net.provenance["merges"]) == (0, ("only",), ())
+    assert certified([[5e-324]], [1]).depth == 0
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), methods)
+def test_linearly_separable_data_need_no_layer(seed, n_classes, method):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3)) * 10.0 ** rng.integers(-100, 100, 3)
+    scores = (X / np.abs(X).max(axis=0)) @ rng.normal(size=(3, n_classes)) + rng.normal(size=n_classes)
+    first, second = np.sort(scores, axis=1)[:, [-1, -2]].T
+    clear = first - second > 1e-3
+    assert certified(X[clear], scores.argmax(axis=1)[clear].tolist(), method=method).depth == 0
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+def test_one_sample_a_class_needs_no_layer(n_features):
+    """The nearest sample is an affine maximum: 2 x_i . x - |x_i|**2."""
+    X = np.random.default_rng(0).normal(size=(60, n_features))
+    assert certified(X, list(range(60))).depth == 0
+
+
+def test_affinely_independent_samples_need_no_layer():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(21, 20)), rng.integers(0, 4, 21).tolist()
+    assert certified(X, y).depth == 0
+
+
+def test_negative_zero_equals_zero():
+    X = [[0.0, 1.0], [-0.0, 1.0], [1.0, -0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    certified(X, [0, 0, 0, 0, 1, 1])
+    with pytest.raises(ConflictingLabelsError, match="samples 0 and 1 are equal but labelled 0 and 1"):
+        shatter(X, [0, 1, 0, 0, 1, 1])
+
+
+def test_duplicates_count_once():
+    X, y = XOR * 5, list("aabb") * 5
+    net = certified(X, y)
+    assert net.depth == 1
+    assert all(i < 4 for pair in net.provenance["merges"] for i in pair)  # the first of equal samples
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_largest_floats(method):
+    big = np.finfo(float).max
+    certified([[big], [-big], [0.0], [1.0]], [0, 0, 1, 0], method=method)
+    certified([[big, 0], [-big, 1], [0, 3], [1, 1]], [0, 0, 1, 1], method=method)
+
+
+# ------------------------------------------------------------------------------------- what is refused
+
+
+def test_conflicting_duplicates_name_both():
+    X = [[1.0, 2.0], [0.0, 0.0], [3.0, 1.0], [0.0, 0.0]]
+    with pytest.raises(ConflictingLabelsError, match=r"samples 1 and 3 .* 'b' and 'c'"):
+        shatter(X, ["a", "b", "a", "c"])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[np.nan], [1.0]], [0, 1], "nan at sample 0, feature 0"),
+        ([[0.0, 1.0], [1.0, -np.inf]], [0, 1], "-inf at sample 1, feature 1"),
+        (np.zeros((0, 2)), [], "shape"),
+        (np.zeros((2, 0)), [0, 1], "shape"),
+        ([1.0, 2.0], [0, 1], "reshape"),
+        (np.zeros((2, 2, 2)), [0, 1], "shape"),
+        ([[0.0], [1.0]], [0, 1, 2], "3 labels for 2 samples"),
+        ([[0.0], [1.0]], [0, None], "no label"),
+        ([[0.0], [1.0]], [0, np.nan], "nan"),
+        ([[0.0], [1.0]], [0, np.inf], "inf"),
+        ([[0.0], [1.0]], "ab", "one string"),
+        ([["a"], ["b"]], [0, 1], "real numbers"),
+        ([[0.0], [1.0, 2.0]], [0, 1], "rectangular"),
+        ([[2**53 + 1], [0]], [0, 1], "no float64 equals"),
+    ],
+)
+def test_unusable_input_is_named(X, y, message):
+    with pytest.raises(InvalidInputError, match=f"(?i){message}"):
+        shatter(X, y)
+
+
+@pytest.mark.parametrize("random_state", [-1, 1.5, "0", None, True])
+def test_random_state_is_a_seed_or_a_generator(random_state):
+    with pytest.raises(InvalidInputError, match="random_state"):
+        shatter(XOR, [0, 0, 1, 1], random_state=random_state)
+
+
+def test_unknown_methods_and_impossible_class_sizes_are_refused():
+    with pytest.raises(InvalidInputError, match=r"no-such-method.*minority-merge"):
+        shatter(XOR, [0, 0, 1, 1], method="no-such-method")
+    with pytest.raises(InvalidInputError, match="no-such-method"):
+        guaranteed_depth([1, 2], method="no-such-method")
+    for sizes in ([], [0, 3], [-1]):
+        with pytest.raises(InvalidInputError, match="class_sizes"):
+            guaranteed_depth(sizes)
+
+
+def test_guaranteed_depth_in_numbers():
+    """m samples, C classes, k outside the largest: max(1, m - 2); max(1, k - C + 1); k - C + 2."""
+    table = [
+        ([7], 0, 0, 0),
+        ([1, 1], 1, 1, 1),
+        ([2, 1], 1, 1, 1),
+        ([2, 2], 2, 1, 2),
+        ([5, 4], 7, 3, 4),
+        ([3, 3, 3], 7, 4, 5),
+        ([50, 50], 98, 49, 50),
+    ]
+    for sizes, paper, general, distinct in table:
+        assert guaranteed_depth(sizes, method="projection-merge") == paper
+        assert guaranteed_depth(sizes, general_position=True) == general
+        assert guaranteed_depth(sizes) == distinct
+
+
+def test_certificate_refuses_the_net_for_other_labels():
+    """The judge is not the builder's friend."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 2)), rng.integers(0, 2, 12)
+    net = shatter(X, y)
+    with pytest.raises(RefutedError) as refused:
+        certify(net, X, np.where(np.arange(12) == 5, 1 - y, y))
+    assert refused.value.samples == (5,)
+
+
+# ------------------------------------------------------------------- determinism, progress, interruption
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_seed_same_net_in_other_processes(method):
+    program = (
+        "import numpy as np; from lntheory import shatter; rng = np.random.default_rng(3); "
+        "X, y = rng.normal(size=(20, 2)), rng.integers(0, 3, 20); "
+        f"print(shatter(X, y, method={method!r}, random_state=11).sha256)"
+    )
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 2)), rng.integers(0, 3, 20)
+    here = shatter(X, y, method=method, random_state=11)
+    assert here == shatter(X, y, method=method, random_state=np.random.default_rng(11))
+    assert here.sha256 != shatter(X, y, method=method, random_state=12).sha256
+    there = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert there.stdout.strip() == here.sha256
+
+
+def test_provenance_says_how_the_net_was_made():
+    y = [0, 0, 1, 1]
+    net = shatter(XOR, y, random_state=4)
+    assert net.provenance["method"] == "minority-merge"
+    assert net.provenance["seed"] == 4
+    assert net.provenance["safety"] > 1
+    assert shatter(XOR, y, random_state=np.random.default_rng(4)).provenance["seed"] is None
+    assert LNNet.from_dict(json.loads(json.dumps(net.to_dict()))) == net
+
+
+def test_progress_counts_the_merges():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    calls = []
+    net = shatter(X, y, progress=lambda done, total: calls.append((done, total)))
+    assert calls
+    assert all(0 < done <= total for done, total in calls)
+    restarts = [after for before, after in pairwise(calls) if after[0] != before[0] + 1]
+    assert all(done == 1 for done, _ in restarts)
+    assert net.depth - 1 in [done for done, _ in calls]
+
+
+@pytest.mark.parametrize("spacing", [1.0, 2.0**-52])
+def test_interruption_leaves_nothing_behind(spacing):
+    """In float64 and in balls: flint's precision and numpy's error handling are as they were."""
+
+    def interrupt(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    X, y = (1 + np.arange(12) * spacing)[:, None], [0, 1] * 6
+    before = flint.ctx.prec, np.geterr()
+    with pytest.raises(KeyboardInterrupt):
+        shatter(X, y, progress=interrupt)
+    assert (flint.ctx.prec, np.geterr()) == before
+    certified(X, y)
+
+
+def test_input_is_not_changed():
+    X = np.array([[0.0, -0.0], [1e300, 1e-300], [0.0, 1.0], [1.0, 0.0]])
+    y = np.array(["a", "a", "b", "b"])
+    kept = X.copy(), y.copy()
+    shatter(X, y)
+    assert X.tobytes() == kept[0].tobytes()
+    assert (y == kept[1]).all()

@@ -4,18 +4,30 @@ For the nets of L LN layers of width 3 on R^d, with one affine score (positive o
 
 ======================  ===========================================================================
 lower, the paper's      L + 2
-lower, ours             2L + 3 for d >= 2, 2L + 1 for d = 1; at least d + 1
-upper, ours             of order P L with P = 2d + 4L - 2 effective parameters (`upper_bound`)
+lower, ours             4L + 1 for d >= 2, 4L - 3 (and 2L + 1) for d = 1; at least d + 1; 6 at L = 1, d >= 2
+upper, ours             of order P L with P = 2d + 4L - 2 effective parameters (`counting_bound`);
+                        2^L + 1 for d = 1; 6 at L = 1, d = 2
 ======================  ===========================================================================
 
-**Lower.** With m = 2L + 3 points in general position the rarer label has k <= L + 1 of them, and
-``minority-merge`` needs max(1, k - 1) <= L layers; with any 2L + 1 distinct points, k <= L layers.
-`build_lower_bound` does not rely on that argument: it builds a net for each labeling and writes them all
-down, and `lntheory.exact.verify_shattering` proves each one right.
+So the VC dimension is 3, 5 and 9 at L = 1, 2, 3 on a line, and 6 at L = 1 in the plane.
 
-**Upper** [ours]. Up to rotations and positive factors, which the next layer absorbs, a net is determined by
-``P = 2d + 4(L - 1) + 2`` numbers and one sign: layer 1 sends x to the direction of A x + c with A in
-R^(2 x d), the later ones z to that of T z + c with T = [[1, s], [0, t]] (nets with singular A or T can be
+**Lower.** With m = 4L + 1 points in convex position the rarer label has k <= 2L of them, and ``pairs`` (two
+merges a layer) needs max(1, ceil(k / 2)) <= L layers; for m = 4L - 3 distinct points of any dimension,
+k <= 2L - 2 and 1 + ceil(k / 2) <= L. `build_lower_bound` does not rely on that argument: it builds a net for
+each labeling and writes them all down, and `lntheory.exact.verify_shattering` proves each one right.
+
+**Upper, on a line** [ours]. A layer's preimage of an arc of the circle is at most two arcs, so the positive
+part of the first circle is at most 2^(L-1) arcs, with 2^L ends; each end is the image of at most one point of
+the line, so a score changes sign at most 2^L times: 2^L + 2 alternating points are out of reach.
+
+**Upper, one layer in the plane** [ours]. One layer and an affine score realise, on finite sets, just the
+intersections and the unions of two half-planes (a wedge with the centre as its apex, or a strip). Whether two
+half-planes do depends on the orientations of the triples alone, and none of the 908 normalised orientations
+of seven points leaves all labelings to them (the claim ``vc-dimension-one-layer`` enumerates them).
+
+**Upper, by counting** [ours]. Up to rotations and positive factors, which the next layer absorbs, a net is
+determined by ``P = 2d + 4(L - 1) + 2`` numbers and one sign: layer 1 sends x to the direction of A x + c with
+A in R^(2 x d), the later ones z to that of T z + c with T = [[1, s], [0, t]] (nets with singular A or T can be
 perturbed, as strict signs are stable), the read-out is a direction and an offset. Write ``v_1 = A x + c``,
 ``q_k = |v_k|^2``, ``r_k = sqrt(q_k)`` and ``v_{k+1} = T v_k + c r_k``: the score has the sign of
 ``S = n . v_L + h r_L``, an element of R[parameters][r_1, ..., r_L] of weighted degree L + 1, where r_k has
@@ -63,6 +75,7 @@ from lntheory.network import Layer, LNNet, samples_of
 __all__ = [
     "Shattering",
     "build_lower_bound",
+    "counting_bound",
     "least_depth",
     "lower_bound",
     "paper_lower_bound",
@@ -75,6 +88,8 @@ TRIES = 4
 """Nets tried for a labeling before it counts as not built."""
 CHUNK = 128
 """Labelings that are built, saved and resumed together."""
+SIX = ((0.0, 6.0), (0.0, 1.0), (6.0, 2.0), (5.0, 6.0), (4.0, 0.0), (1.0, 3.0))
+"""Six points of the plane that one layer shatters: no six in convex position are."""
 
 FloatArray = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -98,8 +113,9 @@ def paper_lower_bound(depth: int) -> int:
 def lower_bound(depth: int, dim: int) -> int:
     """Our lower bound of the VC dimension of width-3 LN-Nets with `depth` LN layers on R^dim.
 
-    ``2 depth + 3`` for dim >= 2 and ``2 depth + 1`` for dim = 1, and never less than the ``dim + 1`` of
-    affine classifiers, which is exact at depth 0. `build_lower_bound` certifies it for a given depth.
+    ``4 depth + 1`` for dim >= 2 (6 at depth 1), ``4 depth - 3`` and at least ``2 depth + 1`` for dim = 1, and
+    never less than the ``dim + 1`` of affine classifiers, which is exact at depth 0. `build_lower_bound`
+    certifies it for a given depth.
 
     Raises
     ------
@@ -109,16 +125,42 @@ def lower_bound(depth: int, dim: int) -> int:
     Examples
     --------
     >>> lower_bound(5, 2), lower_bound(5, 1), lower_bound(0, 7)
-    (13, 11, 8)
+    (21, 17, 8)
     """
     _check_depth(depth, 0)
     _check_dim(dim)
-    merged = 0 if depth == 0 else 2 * depth + (3 if dim >= 2 else 1)
-    return max(dim + 1, merged)
+    if depth == 0:
+        return dim + 1
+    if dim == 1:
+        return max(2 * depth + 1, 4 * depth - 3)
+    return max(dim + 1, 6 if depth == 1 else 4 * depth + 1)
 
 
 def upper_bound(depth: int, dim: int) -> int:
-    """A proved upper bound of the VC dimension of width-3 LN-Nets with `depth` LN layers on R^dim.
+    """The best proved upper bound of the VC dimension of width-3 LN-Nets with `depth` LN layers on R^dim.
+
+    `counting_bound`, and at most ``2^depth + 1`` for dim = 1 and 6 for depth 1, dim 2; see the module.
+
+    Raises
+    ------
+    InvalidInputError
+        For a negative depth or a dimension below 1.
+
+    Examples
+    --------
+    >>> [upper_bound(depth, 1) == lower_bound(depth, 1) for depth in (0, 1, 2, 3)]
+    [True, True, True, True]
+    >>> upper_bound(0, 2), upper_bound(1, 2)
+    (3, 6)
+    """
+    counted = counting_bound(depth, dim)
+    if dim == 1:
+        return min(counted, (1 << min(depth, 64)) + 1)
+    return min(counted, 6) if (depth, dim) == (1, 2) else counted
+
+
+def counting_bound(depth: int, dim: int) -> int:
+    """An upper bound of the VC dimension by counting sign patterns.
 
     The largest m with ``2^m <= 2 (4 e D m 3^L / P)^P`` where ``P = 2 dim + 4 L - 2`` and ``D = (L + 1) 2^L``;
     see the module for the proof. At depth 0 it is dim + 1, exactly. Computed in ball arithmetic: the
@@ -131,7 +173,7 @@ def upper_bound(depth: int, dim: int) -> int:
 
     Examples
     --------
-    >>> upper_bound(0, 2), upper_bound(1, 2) >= lower_bound(1, 2)
+    >>> counting_bound(0, 2), counting_bound(2, 2) >= lower_bound(2, 2)
     (3, True)
     """
     _check_depth(depth, 0)
@@ -189,10 +231,11 @@ def _check_dim(dim: int) -> None:
 # ----------------------------------------------------------------------------------------- witnesses and nets
 
 
-def witness(n_samples: int, dim: int) -> FloatArray:
+def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     """Points to be shattered, shape (n_samples, dim): unevenly spaced on a line, or on the unit circle.
 
-    From two dimensions on they are in convex position, in the first two coordinates.
+    From two dimensions on they are in convex position, in the first two coordinates; but for six points to be
+    shattered at depth 1, which is impossible in convex position.
 
     Examples
     --------
@@ -202,6 +245,8 @@ def witness(n_samples: int, dim: int) -> FloatArray:
     if n_samples < 1:
         raise InvalidInputError(f"n_samples={n_samples}; give at least one sample")
     _check_dim(dim)
+    if dim > 1 and (n_samples, depth) == (6, 1):
+        return np.pad(np.array(SIX), ((0, 0), (0, dim - 2)))
     steps = np.arange(n_samples)
     spaced = np.round(steps + 0.3 * np.sin(steps**2), 2)  # uneven: no parallel chords, no symmetry
     if dim == 1:
@@ -218,7 +263,8 @@ def _net(points: FloatArray, depth: int, number: int, seed: int) -> LNNet | None
     if not labels.any():
         return LNNet((), Layer(np.zeros((1, points.shape[1])), [-1.0]), (0, 1))
     for attempt in range(TRIES):
-        net = shatter(points, labels, random_state=np.random.default_rng([seed, number, attempt]))
+        rng = np.random.default_rng([seed, number, attempt])
+        net = shatter(points, labels, method="pairs", random_state=rng)
         if net.depth <= depth:
             try:
                 prove_signs(net, points, labels)
@@ -336,11 +382,16 @@ def shatters(
 def _impossible(points: FloatArray, depth: int) -> str | None:
     n_samples, dim = points.shape
     if (most := upper_bound(depth, dim)) < n_samples:
-        how = (
-            "affine classifiers shatter dim + 1 at most"
-            if depth == 0
-            else "by counting sign patterns (Warren)"
-        )
+        if depth == 0:
+            how = "affine classifiers shatter dim + 1 at most"
+        elif most == counting_bound(depth, dim):
+            how = "by counting sign patterns (Warren)"
+        else:
+            how = (
+                "a score changes sign 2^L times at most"
+                if dim == 1
+                else "by the orientations of seven points"
+            )
         return f"no {most + 1} points of R^{dim} are, {how}"
     runs = n_samples // 2
     needed = max(0, (runs - 1).bit_length())
@@ -419,7 +470,7 @@ def build_lower_bound(
     (5, 1, 16)
     """
     _check_depth(depth, 0)
-    points = _distinct_points(witness(n_samples or lower_bound(depth, dim), dim), MAX_SAMPLES)
+    points = _distinct_points(witness(n_samples or lower_bound(depth, dim), dim, depth), MAX_SAMPLES)
     header, total = header_line(points, depth), 2 ** (len(points) - 1)
     parts = _parts(Path(path), f"{header} {random_state}")
     chunks = [range(start, min(start + CHUNK, total)) for start in range(0, total, CHUNK)]

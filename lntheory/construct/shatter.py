@@ -19,14 +19,15 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
 from lntheory.construct.lift import powers_of_two
-from lntheory.construct.projection_merge import merge
+from lntheory.construct.pair_merge import PairConstruction, layers_needed, pair_merge
+from lntheory.construct.projection_merge import Construction, merge
 from lntheory.errors import ConflictingLabelsError, InvalidInputError
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
 from lntheory.validation import encode_labels
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
-METHODS = ("projection-merge", "minority-merge")
+METHODS = ("projection-merge", "minority-merge", "pairs")
 
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -51,10 +52,10 @@ def shatter(
         Finite numbers. Equal samples must carry equal labels.
     y : sequence of str, int, float or bool, shape (n_samples,)
         Any number of classes.
-    method : {"minority-merge", "projection-merge"}
+    method : {"minority-merge", "projection-merge", "pairs"}
         ``"projection-merge"`` is the paper's: every class is merged, at most ``max(1, m - 2)`` layers for m
-        distinct samples. ``"minority-merge"`` leaves the most frequent class where it is: see
-        `guaranteed_depth`. Both stop as soon as the labels can be read out.
+        distinct samples. ``"minority-merge"`` leaves the most frequent class where it is, and ``"pairs"``
+        also merges two pairs a layer: see `guaranteed_depth`. All stop as soon as the labels can be read out.
     random_state : int or numpy Generator
         The same seed gives the same net.
     progress : callable, optional
@@ -66,8 +67,8 @@ def shatter(
         Of depth 0 if the classes are separated by affine scores. ``net.arithmetic`` is ``"float64"`` where
         the plain float64 forward pass gives every sample its label, else ``"dyadic"``: wider parameters,
         needed where thousands of samples or nearly equal samples exceed what float64 can carry.
-        ``net.provenance`` holds the method, the seed, the pair of samples merged by each layer and the
-        smallest ratio of gap to error bound met on the way.
+        ``net.provenance`` holds the method, the seed, the pair of samples merged by each layer (of
+        ``"pairs"``: a list of pairs) and the smallest ratio of gap to error bound met on the way.
 
     Raises
     ------
@@ -96,8 +97,14 @@ def shatter(
     readout = _depth_zero(samples[kept], codes[kept], len(classes))
     if readout is not None:
         return LNNet((), readout, classes, provenance={**provenance, "merges": []})
-    found = merge(samples[kept], codes[kept], minority=method == "minority-merge", rng=rng, progress=progress)
-    provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
+    found: PairConstruction | Construction
+    if method == "pairs":
+        found = pair_merge(samples[kept], codes[kept], rng=rng, progress=progress)
+        provenance["merges"] = [[[int(kept[i]) for i in pair] for pair in layer] for layer in found.merges]
+    else:
+        minority = method == "minority-merge"
+        found = merge(samples[kept], codes[kept], minority=minority, rng=rng, progress=progress)
+        provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
     provenance["safety"] = found.safety
     return LNNet(found.layers, found.readout, classes, provenance=provenance)
 
@@ -111,7 +118,7 @@ def guaranteed_depth(
     ----------
     class_sizes : sequence of int
         Distinct samples a class, each at least 1.
-    method : {"minority-merge", "projection-merge"}
+    method : {"minority-merge", "projection-merge", "pairs"}
     general_position : bool
         Whether, after a generic projection to the plane (so n_features >= 2), no three samples are collinear
         and no three lines through disjoint pairs of samples are concurrent or parallel.
@@ -121,7 +128,11 @@ def guaranteed_depth(
     int
         With m samples in C >= 2 classes, k of them outside the largest: ``max(1, m - 2)`` for
         ``"projection-merge"``; for ``"minority-merge"`` ``max(1, k - C + 1)`` in general position,
-        else ``k - C + 2`` (k - 1 and k for two classes). 0 for one class.
+        else ``k - C + 2`` (k - 1 and k for two classes); for ``"pairs"``, with s the sum of ``ceil(k_c / 2)``
+        over the other classes of two or more samples, ``max(1, s)`` in general position, else ``s + 1``
+        (ceil(k / 2) and one more for two classes). Classes of four samples, if there are no others but single
+        ones, count as not in general position: in the plane one of the four may lie inside the triangle of
+        the rest. 0 for one class.
 
     Examples
     --------
@@ -139,6 +150,11 @@ def guaranteed_depth(
         return 0
     if method == "projection-merge":
         return max(1, sum(sizes) - 2)
+    if method == "pairs":
+        merged = sorted(sizes)[:-1]
+        halves = sum(layers_needed(size) for size in merged)
+        all_fours = 4 in merged and set(merged) <= {1, 4}
+        return max(1, halves) if general_position and not all_fours else halves + 1
     merges = sum(sizes) - max(sizes) - len(sizes) + 1
     return max(1, merges) if general_position else merges + 1
 

@@ -20,13 +20,13 @@ HEADER = ("samples", "classes", "LN layers", "arithmetic", "safety", "margin ≥
 def _row(problem: Problem) -> tuple[str, ...]:
     building, net = timed(lambda: lntheory.shatter(problem.X, problem.y))
     proving, proof = timed(lambda: exact.certify(net, problem.X, problem.y))
-    safety = (net.provenance or {})["safety"]
+    safety = (net.provenance or {}).get("safety")  # none at depth 0: nothing is merged
     return (
         problem.name,
         str(problem.n_classes),
         str(net.depth),
         net.arithmetic,
-        f"{safety:.1e}",
+        "-" if safety is None else f"{safety:.1e}",
         f"{proof.margin:.1e}",
         str(proof.precision),
         show(building),

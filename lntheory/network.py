@@ -560,8 +560,8 @@ class LNNet:
         Returns
         -------
         list of ndarray, shape (n_samples, layer width) each
-            One array a layer. Of a dyadic net: the true points, correctly rounded up to one unit in the last
-            place.
+            One array a layer. Of a dyadic net: the true points, off by at most 8 2**-53 times the sample's
+            largest coordinate, as `layer_norm` is.
 
         Raises
         ------

@@ -721,7 +721,7 @@ def save_animation(
     path: Trajectory,
     file: str | os.PathLike[str],
     *,
-    max_frames: int = 80,
+    max_frames: int = 60,
     size: int = 520,
     progress: Progress | None = None,
 ) -> None:

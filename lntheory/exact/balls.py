@@ -373,23 +373,17 @@ class _Arcs:
         return rows
 
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """The points as float64, and of which samples they are off by less than a unit in the last place.
+        """The points as float64, and which of them are proved to be off by at most 8u times their largest
+        coordinate (u = 2^-53), which is at least 1.
 
-        As `points`, with the last steps in float64: a half-width e <= |x| 2^-56 of a coordinate x suffices,
-        since rounding x to float64 is off by half a unit, and e by less than half of one.
+        v₁/s, √1.5 and their product are rounded once each, to 3u of x₁ and x₂; hence x₃ = -(x₁ + x₂) to 6u,
+        and u more, of the largest. That leaves u for √2 ρ/s.
         """
-        length = arb("1.5").sqrt()
-        numbers = []
-        for v1, v2, s, rho in self.arcs:
-            scale = length / s
-            x1, x2 = v1 * scale, v2 * scale
-            numbers.append((float(x1), float(x2), float(-x1 - x2), float((rho * scale).abs_upper())))
-        rows = np.array(numbers).reshape(-1, 4)
-        points, reach = rows[:, :3] + 0.0, rows[:, 3:]
-        # √(4/3) turns ρ √1.5/s into ρ √2/s; four units of the working precision pay for x₁, x₂ and their sum.
-        off = 1.1548 * reach + 4 * 2.0 ** (1 - flint.ctx.prec)
-        narrow: NDArray[np.bool_] = off <= np.maximum(np.abs(points) * 2.0**-56, 2.0**-1080)
-        return points, np.all(narrow, axis=1)
+        narrow = arb((1, -55))
+        numbers = [(float(v1 / s), float(v2 / s), rho < s * narrow) for v1, v2, s, rho in self.arcs]
+        rows = np.array(numbers).reshape(-1, 3)
+        plane = math.sqrt(1.5) * rows[:, :2]
+        return np.column_stack([plane, -plane.sum(axis=1)]) + 0.0, rows[:, 2].astype(np.bool_)
 
 
 class _Balls:
@@ -428,7 +422,7 @@ class _Balls:
         return self.rows
 
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """As `_Arcs.rounded`."""
+        """As `_Arcs.rounded`, here every coordinate to less than a unit in its last place."""
         rounded = [_rounded(row) for row in self.rows]
         unknown = [math.nan] * len(self.rows[0])
         points = np.array([unknown if row is None else row for row in rounded], dtype=np.float64)
@@ -572,7 +566,7 @@ def rounded_scores(net: LNNet, X: FloatArray) -> FloatArray:
 
 
 def rounded_trace(net: LNNet, X: FloatArray, progress: Progress | None = None) -> list[FloatArray]:
-    """The points after every layer as float64, off by less than one unit in the last place."""
+    """The points after every layer as float64; see `LNNet.trace`."""
     layers = [np.empty((len(X), layer.n_out)) for layer in net.layers]
 
     def decide(left: list[int], precision: int) -> list[bool | None]:

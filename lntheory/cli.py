@@ -205,7 +205,8 @@ def shatter(
     data: DataArgument,
     label: LabelOption = None,
     method: Annotated[
-        str, typer.Option(help="minority-merge, or projection-merge (the paper's).")
+        str,
+        typer.Option(help="minority-merge, projection-merge (the paper's), or pairs (two merges a layer)."),
     ] = "minority-merge",
     labels: LabelsOption = Labels.given,
     seed: SeedOption = 0,

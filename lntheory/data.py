@@ -176,6 +176,15 @@ def read_fractions(path: str | os.PathLike[str], label: str | None = None) -> ND
     ------
     FileFormatError
         As `load_dataset` does, and for numbers of more than 4,000 digits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "two.csv")
+    ...     _ = path.write_text("a,label\\n0.1,x\\n2e-1,y\\n")
+    ...     read_fractions(path, "label").tolist()
+    [[Fraction(1, 10)], [Fraction(1, 5)]]
     """
     return _read_table(Path(path), label).convert(_fraction)
 
@@ -184,6 +193,24 @@ def save_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> None:
     """Write samples and labels to an ``.npz`` with arrays ``X`` and ``y``, which `load_dataset` reads back.
 
     The same data gives the same bytes. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    path : str or path
+
+    Raises
+    ------
+    InvalidInputError
+        If `path` is not named ``*.npz``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_dataset(load_dataset("xor"), Path(folder, "xor.npz"))
+    ...     load_dataset(Path(folder, "xor.npz"))
+    Dataset('xor.npz', n_samples=4, n_features=2, n_classes=2)
     """
     if Path(path).suffix != ".npz":
         raise InvalidInputError(f"{path}: data is saved to a file named *.npz")

@@ -526,6 +526,12 @@ class LNNet:
             If a layer meets zero variance; names layer and sample.
         UndecidedError
             If ball arithmetic (dyadic nets) cannot decide within its precision limit.
+
+        Examples
+        --------
+        >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+        >>> net.decision_function([[-2.0], [3.0]]).round(3).tolist()
+        [-1.604, 2.405]
         """
         samples = samples_of(X, self.n_features)
         if self.arithmetic == "dyadic":
@@ -538,7 +544,14 @@ class LNNet:
         return scores[:, 0] if self.readout.n_out == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predicted class of every sample, shape (n_samples,); raises as `decision_function` does."""
+        """Predicted class of every sample, shape (n_samples,); raises as `decision_function` does.
+
+        Examples
+        --------
+        >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+        >>> net.predict([[-2.0], [3.0]]).tolist()
+        ['low', 'high']
+        """
         if self.arithmetic == "dyadic":
             from lntheory.exact import balls
 
@@ -682,7 +695,17 @@ class LNNet:
             raise FileFormatError(str(error)) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the net to a JSON file, one layer a line; the file appears whole or not at all."""
+        """Write the net to a JSON file, one layer a line; the file appears whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     net.save(os.path.join(folder, "net.json"))
+        ...     LNNet.load(os.path.join(folder, "net.json")) == net
+        True
+        """
         data = self.to_dict()
         layers = ",\n".join(json.dumps(layer, allow_nan=False) for layer in data.pop("layers"))
         fields = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in data.items()]

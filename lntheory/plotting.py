@@ -197,6 +197,14 @@ class Trajectory:
     stages : tuple of ndarray, shape (n_samples, 2) each
         ``stages[0]``: the samples under the first affine map, scaled into view, where the first layer's
         centre is the origin. ``stages[k]``: plane coordinates after layer k, for k = 1 .. depth.
+
+    Examples
+    --------
+    >>> from lntheory import shatter
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> path = Trajectory.of(shatter(X, y), X, y)
+    >>> path.depth, path.classes, [stage.shape for stage in path.stages]
+    (1, (0, 1), [(4, 2), (4, 2)])
     """
 
     net: LNNet
@@ -223,10 +231,12 @@ class Trajectory:
 
     @property
     def classes(self) -> tuple[Any, ...]:
+        """The net's classes."""
         return self.net.classes
 
     @property
     def depth(self) -> int:
+        """Number of layers."""
         return self.net.depth
 
     def centre(self, stage: int) -> Centre | None:
@@ -610,6 +620,14 @@ def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels:
     ------
     InvalidInputError
         If a layer is out of range.
+
+    Examples
+    --------
+    >>> from lntheory import shatter
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> figure = plot_layers(Trajectory.of(shatter(X, y), X, y))
+    >>> [axes.get_title() for axes in figure.axes]
+    ['samples, seen by layer 1 of 1', 'after layer 1 of 1: 2 runs, read out']
     """
     if layers is None:
         layers = np.unique(np.linspace(0, path.depth, max(2, n_panels)).round().astype(int)).tolist()
@@ -646,9 +664,21 @@ def plot_runs(path: Trajectory) -> Figure:
     A gap that is zero in float64 (a dyadic net's points may lie closer than float64 can tell) is drawn at the
     bottom with a marker of its own.
 
+    Parameters
+    ----------
+    path : Trajectory
+
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from lntheory import shatter
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> figure = plot_runs(Trajectory.of(shatter(X, y), X, y))
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['number of runs', 'smallest gap (radians)']
     """
     figure = _figure(7.5, 6.0)
     above, below = figure.subplots(2, 1, sharex=True)
@@ -739,6 +769,11 @@ def save_animation(
         Pixels a side.
     progress : callable, optional
         Called with (frames done, frames in all).
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is named otherwise.
     """
     if Path(file).suffix.lower() != ".gif":
         raise InvalidInputError(f"{file}: the animation is saved to a file named *.gif")
@@ -880,7 +915,14 @@ def _labels_apart(groups: Sequence[int]) -> list[str]:
 
 
 def save_figure(figure: Figure, file: str | os.PathLike[str]) -> None:
-    """Write a figure to a ``.png``, ``.svg`` or ``.pdf`` file that appears whole or not at all."""
+    """Write a figure to a ``.png``, ``.svg`` or ``.pdf`` file that appears whole or not at all.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    file : str or path
+        Its suffix says which format.
+    """
     with replaced_file(file) as beside:
         figure.savefig(beside)
 

@@ -27,8 +27,8 @@ of seven points leaves all labelings to them (the claim ``vc-dimension-one-layer
 
 **Upper, by counting** [ours]. Up to rotations and positive factors, which the next layer absorbs, a net is
 determined by ``P = 2d + 4(L - 1) + 2`` numbers and one sign: layer 1 sends x to the direction of A x + c with
-A in R^(2 x d), the later ones z to that of T z + c with T = [[1, s], [0, t]] (nets with singular A or T can be
-perturbed, as strict signs are stable), the read-out is a direction and an offset. Write ``v_1 = A x + c``,
+A in R^(2 x d), the later ones z to that of T z + c with T = [[1, s], [0, t]] (nets with singular A or T can
+be perturbed, as strict signs are stable), the read-out is a direction and an offset. Write ``v_1 = A x + c``,
 ``q_k = |v_k|^2``, ``r_k = sqrt(q_k)`` and ``v_{k+1} = T v_k + c r_k``: the score has the sign of
 ``S = n . v_L + h r_L``, an element of R[parameters][r_1, ..., r_L] of weighted degree L + 1, where r_k has
 weight k. The sign of ``a + b r_L`` follows from the signs of a, b and ``a^2 - b^2 q_L``, so eliminating r_L,

@@ -8,7 +8,7 @@ from proofs_checks.claim import Evidence, Theory
 from proofs_checks.solver import for_all
 from proofs_checks.symbolic import identity, symbols
 
-__all__ = ["one_point_is_cut_off", "only_that_pair"]
+__all__ = ["halved", "one_point_is_cut_off", "only_that_pair"]
 
 
 def only_that_pair() -> list[Evidence]:
@@ -50,3 +50,18 @@ def one_point_is_cut_off() -> Evidence:
         return z3.Implies(z3.And(unit, other), ax * zx + ay * zy < 1)
 
     return for_all(Theory.NRA, strictly_inside, "a . z < a . a for other points z of the circle")
+
+
+def halved() -> Evidence:
+    """Four points and more become two fewer a layer, three two, two one: ceil(k/2) layers leave one of k."""
+
+    def steps(z3: Any) -> Any:
+        k, f, after, left = z3.Ints("k f after left")
+        half = z3.And(2 * f >= k, 2 * f <= k + 1, 2 * after >= left, 2 * after <= left + 1)
+        two = z3.Implies(z3.And(k >= 4, left == k - 2), f == after + 1)
+        # 3 -> 2 -> 1: one more layer each than what is left needs, where one point needs none
+        three = z3.Implies(z3.And(k == 3, left == 2), f == after + 1)
+        last = z3.Implies(k == 2, f == 1)
+        return z3.Implies(half, z3.And(two, three, last))
+
+    return for_all(Theory.LIA, steps, "k -> k - 2, then 3 -> 2 -> 1, are ceil(k/2) layers")

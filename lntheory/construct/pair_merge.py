@@ -25,7 +25,8 @@ the *potential*, the sum of f over the other classes, is the number of layers st
 
 **Shortcuts.** Two classes in four cyclic runs are settled by one layer, with o where two lines meet that
 close the gaps of one class. And a first layer whose directions can be read out, or lie in four runs, is
-taken where one is found.
+taken where one is found; of up to 16 points of the plane in two classes every order in which a centre can
+see them is tried, so that one and two layers are found where they suffice.
 
 **Choice.** What is left is free: which chords, the second line of a single merge, and the shape A, which
 re-spaces the directions. Each layer evaluates many, with error bounds as in `fold`, and takes the one with
@@ -70,6 +71,10 @@ PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 """Bits of the dyadic parameters tried where float64 does not carry."""
 GAPS = 8
 """Most cyclic runs for which all lines through two gaps are tried."""
+CELLS = 16
+"""Most samples of the plane, in two classes, for which every first layer is tried, if need be."""
+SHALLOWEST, SHALLOW, HOPELESS = 1e6, 1e3, 1e5
+"""What first layers after which no layer, or one, is needed are preferred by; what sets the unusable back."""
 
 Progress = Callable[[int, int], None]
 Codes = NDArray[np.int64]
@@ -604,25 +609,32 @@ def _plans(task: _Task, depth: int, rng: np.random.Generator, lifts: bool = Fals
     for _ in range(n_planes):
         mixing = np.eye(n_features, 2) if n_features <= 2 else rng.standard_normal((n_features, 2))
         plane = inverse[:, None] * mixing / max(1.0, np.sqrt(n_features / 2))
-        ranked += _ranked(task, scaled, centre, plane, depth, PLANS // n_planes, rng, lifts)
+        planar = (scaled - centre) @ plane
+        samples, pairs = _first_chords(task, PLANS // n_planes, rng, lifts)
+        noise = rng.standard_normal((len(samples), 4, 2)) * 10 ** rng.uniform(-2, 1, (len(samples), 1, 1))
+        ends = np.where(np.repeat(pairs[:, :, 0] >= 0, 2, axis=1), samples, -1)
+        ranked += _ranked(task, (scaled, centre, plane), ends, planar[samples] + noise, pairs, depth)
+    found = max((rank for rank, _ in ranked), default=0.0)
+    few = task.n_classes == 2 and n_features == 2 and len(scaled) <= CELLS
+    if few and found < (SHALLOWEST if len(scaled) <= 8 else SHALLOW / 2):
+        places = _cells(planar)[:, None] + np.array([[0, 0], [1, 0], [0, 0], [0, 1]])
+        nothing = np.full((len(places), 4), -1)
+        pairs = nothing.reshape(-1, 2, 2)
+        ranked += _ranked(task, (scaled, centre, plane), nothing, places, pairs, depth)
     order = np.argsort([-rank for rank, _ in ranked], kind="stable")
     return [ranked[i][1] for i in order]
 
 
 def _ranked(
-    task: _Task, scaled: FloatArray, centre: FloatArray, plane: FloatArray, depth: int, most: int,
-    rng: np.random.Generator, lifts: bool,
+    task: _Task, mapping: tuple[FloatArray, FloatArray, FloatArray], ends: Codes, places: FloatArray,
+    pairs: Codes, depth: int,
 ) -> Iterator[tuple[float, _Plan]]:  # fmt: skip
+    """Of these first layers (see `_Plan`) those after which `depth` layers suffice, with a rank each."""
+    scaled, centre, plane = mapping
     planar = (scaled - centre) @ plane
-    samples, pairs = _first_chords(task, most, rng, lifts)
-    places = planar[samples] + rng.standard_normal((len(samples), 4, 2)) * 10 ** rng.uniform(
-        -2, 1, (len(samples), 1, 1)
-    )
-    fixed = np.repeat(pairs[:, :, 0] >= 0, 2, axis=1)
-    ends = np.where(fixed, samples, -1)
     float64 = Float64()
     with float64.working():
-        at = np.where(fixed[..., None], planar[samples], places)
+        at = np.where(ends[..., None] < 0, places, planar[ends])
         meeting = _meeting(_lines(at[:, 0], at[:, 1]), _lines(at[:, 2], at[:, 3]))
         axis = np.argmin(np.abs(meeting), axis=1)
         functions = _vanishing(at, axis, float64)
@@ -636,10 +648,45 @@ def _ranked(
         fit = fit[np.argsort(np.minimum(left[fit], 2), kind="stable")][:PLANS_SCORED]
         views, order, left = views.take(fit), order[fit], left[fit]
         even = _shaped(views, _spread_evenly(views, float64), order, task.codes, float64)
-    score = np.where(even.safety >= SAFE, np.maximum(even.score, -1e5), -1e5)
-    score += np.where(even.safety >= ENOUGH, 1e6 * (left == 0) + 1e3 * (left == 1), 0.0)
+    score = np.where(even.safety >= SAFE, np.maximum(even.score, -HOPELESS), -HOPELESS)
+    score += np.where(even.safety >= ENOUGH, SHALLOWEST * (left == 0) + SHALLOW * (left == 1), 0.0)
     for rank, k in zip(score, fit, strict=True):
         yield float(rank), _Plan(centre, plane, ends[k], places[k], pairs[k], int(axis[k]))
+
+
+def _cells(planar: FloatArray) -> FloatArray:
+    """A centre in every cell of the lines through two of the points: all orders in which they can be seen.
+
+    From each vertex half the way to the next line, into each of the sectors between the lines through it.
+    """
+    i, j = np.triu_indices(len(planar), 1)
+    lines = _lines(planar[i], planar[j])
+    lines = lines / _size(lines[:, :2])[:, None]
+    along = np.stack([-lines[:, 1], lines[:, 0]], axis=1)
+    a, b = np.triu_indices(len(lines), 1)
+    with np.errstate(all="ignore"):
+        meeting = _meeting(lines[a], lines[b])
+        crossing = np.abs(meeting[:, 2]) > 1e-12
+        vertices = meeting[crossing, :2] / meeting[crossing, 2:]
+    first, second = along[a[crossing]], along[b[crossing]]
+    starts = [np.tile(vertices, (4, 1))]
+    steps = [np.concatenate([first + second, first - second, second - first, -first - second])]
+    for point in planar:
+        rays = planar[(planar != point).any(axis=1)] - point
+        angles = np.sort(
+            np.mod(np.arctan2(rays[:, 1], rays[:, 0])[:, None] + [0, np.pi], 2 * np.pi), axis=None
+        )
+        middle = angles + np.diff(angles, append=angles[0] + 2 * np.pi) / 2
+        starts.append(np.tile(point, (len(middle), 1)))
+        steps.append(np.stack([np.cos(middle), np.sin(middle)], axis=1))
+    start, step = np.concatenate(starts), np.concatenate(steps)
+    with np.errstate(all="ignore"):
+        values = start @ lines[:, :2].T + lines[:, 2]
+        lengths = np.abs(values / (step @ lines[:, :2].T))
+    lengths[(np.abs(values) < 1e-9) | np.isnan(lengths)] = np.inf
+    length = lengths.min(axis=1, initial=1e3)
+    centres: FloatArray = start + length[:, None] / 2 * step
+    return centres
 
 
 def _first_chords(
@@ -749,7 +796,7 @@ def _in_dyadic(
 ) -> PairConstruction | None:
     """The first precision that carries."""
     for bits in precisions:
-        for plan in plans[:3]:
+        for plan in plans[:ATTEMPTS]:
             found = _build(task, plan, depth, Dyadic(bits), rng)
             if found is not None and _right(found, task):
                 return found

@@ -1,0 +1,58 @@
+"""A lift and two minority pairs a layer: any 4L - 3 distinct points are shattered, on a line too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
+from proofs_checks.labelings import shattered_up_to
+from proofs_checks.merging import halved, one_point_is_cut_off, only_that_pair
+from proofs_checks.solver import for_all
+
+Samples = Callable[[int], int]
+
+
+def proof(n_samples: Samples) -> Evidence:
+    """The rarer label of 4L - 3 samples has at most 2L - 2 of them."""
+    return _proof(n_samples, range(1, 3))
+
+
+def deep(n_samples: Samples) -> Evidence:
+    """Up to three layers: 9 points, 256 pairs of labelings."""
+    return _proof(n_samples, range(1, 4))
+
+
+def _proof(n_samples: Samples, depths: range) -> Evidence:
+    def count(z3: Any) -> Any:
+        m, k, layers, half = z3.Ints("m k L half")
+        rarer = z3.And(layers >= 2, m == 4 * layers - 3, k >= 1, 2 * k <= m)
+        return z3.Implies(z3.And(rarer, 2 * half >= k, 2 * half <= k + 1), 1 + half <= layers)
+
+    return combine(
+        [
+            *only_that_pair(),
+            one_point_is_cut_off(),
+            halved(),
+            for_all(Theory.LIA, count, "1 + ceil(k/2) <= L for every k <= (4L - 3)/2"),
+            shattered_up_to(list(depths), 1, n_samples, "4L - 3"),
+        ],
+        computed=", ".join(str(n_samples(depth)) for depth in depths),
+        claimed="at least 4L - 3",
+    )
+
+
+CLAIM = Claim(
+    name="vc-dimension-pairs-line",
+    topic=Topic.DEPTH,
+    title="VC dimension at least 4L - 3 in any dimension",
+    statement="Width-3 LN-Nets with L LN layers shatter any 4L - 3 distinct points.",
+    latex=r"\mathrm{VCdim} \ge 4L - 3",
+    hypotheses=("distinct points of any dimension; certified on a line",),
+    source="ours",
+    kind=Kind.LOWER,
+    form=lambda depth: 4 * depth - 3,
+    proof=proof,
+    deep=deep,
+    twin=FalseTwin("They shatter 4L points of a line, for every L >= 1.", lambda depth: 4 * depth),
+)

@@ -1,6 +1,6 @@
 """Run the pages and write RESULTS.md beside this file: ``python -m benchmarks [PAGE ...]``.
 
-With names of pages only those are run, and printed; RESULTS.md is written when all are.
+With names of pages only those are run, and printed; else RESULTS.md grows page by page.
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ def main(names: list[str]) -> int:
         for page in PAGES[name].pages():
             print(page.markdown(), flush=True)
             results.append(page)
-    if not names:
-        head = f"# Benchmarks\n\nWritten by `make bench` on {machine()}.\n"
-        text = "\n".join([head, *(page.markdown() for page in results)])
-        jsonfile.write(Path(__file__).with_name("RESULTS.md"), text)
+            if not names:
+                _write(results)
     return 0
+
+
+def _write(results: list[Page]) -> None:
+    head = f"# Benchmarks\n\nWritten by `make bench` on {machine()}.\n"
+    text = "\n".join([head, *(page.markdown() for page in results)])
+    jsonfile.write(Path(__file__).with_name("RESULTS.md"), text)
 
 
 if __name__ == "__main__":

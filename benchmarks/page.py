@@ -31,13 +31,17 @@ class Page:
         return f"## {self.title}\n\n{self.text}\n\n{table}\n"
 
 
-def timed(function: Callable[[], T], repeats: int = 3) -> tuple[float, T]:
-    """Median processor seconds of the repeats, and the last result.
+ENOUGH = 20.0
+"""Seconds after which nothing is repeated: what takes so long is not decided by chance."""
 
-    Processor time, not time on the wall: a busy neighbour does not count.
+
+def timed(function: Callable[[], T], repeats: int = 3) -> tuple[float, T]:
+    """Median processor seconds of the repeats (fewer, if they come to `ENOUGH`), and the last result.
+
+    Processor time, not time on the wall: a busy neighbour matters less.
     """
-    seconds = []
-    for _ in range(repeats):
+    seconds: list[float] = []
+    while len(seconds) < repeats and sum(seconds) < ENOUGH:
         start = time.process_time()
         result = function()
         seconds.append(time.process_time() - start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,4 +37,7 @@ def digits(n_samples: int, seed: int = 0) -> Problem:
     return Problem(f"digits, {n_samples}", X, random_labels(X, 10, seed))
 
 
-SIZES = (100, 1000, 1797)
+@cache
+def problems() -> tuple[Problem, ...]:
+    """The problems that construction and training are compared on."""
+    return tuple(kind(size) for kind in (planar, digits) for size in (100, 1000, 1797))

@@ -543,7 +543,7 @@ def _draw_centre(axes: Axes, path: Trajectory, stage: int) -> None:
         arrowprops={"arrowstyle": "-|>", "lw": 1.8, "color": "black"},
         zorder=7,
     )
-    axes.text(0.98, 0.02, far, transform=axes.transAxes, ha="right", va="bottom", fontsize=8)
+    axes.text(0.98, 0.98, far, transform=axes.transAxes, ha="right", va="top", fontsize=8)
 
 
 def _towards(point: NDArray[np.float64], centre: Centre) -> NDArray[np.float64]:

@@ -9,13 +9,15 @@ PYTEST_WORKERS ?= 2
 # The matrices here are small: more BLAS threads than workers only make them wait for each other.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help run test lint bench clean
+.PHONY: help run test lint bench docs mutants clean
 
 help:
 	@echo "make run    fit all 1,797 digits with random labels by a certified width-3 LN-Net -> out/digits"
 	@echo "make test   formatting, lint, types, tests and doctests"
 	@echo "make lint   formatting, lint and types only"
 	@echo "make bench  the benchmarks -> benchmarks/RESULTS.md (torch, if installed, for one page)"
+	@echo "make docs   the claims proved, the notebooks run, the site built -> docs/_build/html"
+	@echo "make mutants [MUTANTS='lntheory.exact.rational.*']  do the tests notice a changed program? hours for all"
 	@echo "make clean  remove caches, outputs and the virtual environment"
 
 run: $(READY)
@@ -32,6 +34,20 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+# The page of claims is made from what was proved just now; a claim that fails stops the build.
+docs: $(VENV)/.docs
+	mkdir -p docs/_build
+	$(BIN)/python -m proofs_checks --json > docs/_build/claims.json
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e ".[docs]"
+	touch $@
+
+mutants: $(READY)
+	HYPOTHESIS_PROFILE=ci $(BIN)/mutmut run --max-children $(PYTEST_WORKERS) $(MUTANTS) || true
+	$(BIN)/mutmut results
+
 # The stamp is written last, so an interrupted installation starts again.
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -41,6 +57,6 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) out build dist *.egg-info mutants docs/_build
+	rm -rf $(VENV) out build dist *.egg-info mutants docs/_build docs/_generated
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

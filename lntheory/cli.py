@@ -602,7 +602,9 @@ def prove(
     }
     rows = [("failed", failure) for failure in failures]
     rows += [("skipped", f"{name} (needs z3: pip install 'lntheory[smt]')") for name in skipped]
-    return Report(values, rows, as_json, [runner.table(results)], REFUTED if failures else PROVED)
+    console = Console()
+    table = runner.table(results, console.width if console.is_terminal else None)
+    return Report(values, rows, as_json, [table], REFUTED if failures else PROVED)
 
 
 # ----------------------------------------------------------------------------------------------------- vc

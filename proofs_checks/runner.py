@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ from proofs_checks.registry import claims, find
 __all__ = ["Result", "check", "run", "table", "values"]
 
 _WIDTHS = (38, 12, 8, 15, 22, 22, 9, 7)
+_WIDE = 174
+"""Columns that the whole table takes."""
 _COLOURS = {
     Verdict.PROVED: "green",
     Verdict.HOLDS_ON_SAMPLES: "yellow",
@@ -114,8 +117,23 @@ def run(
     return found
 
 
-def table(results: Sequence[Result]) -> Table:
-    """One row a claim."""
+def table(results: Sequence[Result], width: int | None = None) -> Table:
+    """One row a claim; where `width` columns cannot hold all, source and values go below the name."""
+    shown = _wide_table(results) if width is None or width >= _WIDE else _narrow_table(results, width)
+    claims = _counted(result.evidence for result in results)
+    twins = _counted(result.twin for result in results)
+    shown.caption = f"Claims: {claims}. False twins: {twins}."
+    shown.caption_justify = "left"
+    return shown
+
+
+def _counted(evidence: Iterable[Evidence]) -> str:
+    """How many of each verdict, best first."""
+    count = Counter(found.verdict for found in evidence)
+    return ", ".join(f"{count[verdict]} {verdict.value}" for verdict in Verdict if count[verdict])
+
+
+def _wide_table(results: Sequence[Result]) -> Table:
     names = ("claim", "source", "kind", "established", "computed", "claimed", "verdict", "false twin")
     shown = Table(box=SIMPLE, show_lines=True)
     for name, width in zip(names, _WIDTHS, strict=True):
@@ -123,17 +141,38 @@ def table(results: Sequence[Result]) -> Table:
     shown.add_column("cases", justify="right", no_wrap=True)
     shown.add_column("s", justify="right", no_wrap=True)
     for result in results:
-        claim, evidence, twin = result.claim, result.evidence, result.twin
-        refused = twin.verdict is Verdict.REFUTED or twin.verdict is evidence.verdict is Verdict.SKIPPED
+        claim, evidence = result.claim, result.evidence
         cells = (claim.name, claim.source, claim.kind, evidence.how, evidence.computed, evidence.claimed)
         shown.add_row(
             *(Text(cell) for cell in cells),
-            Text(evidence.told, _COLOURS[evidence.verdict]),
-            Text(twin.told if refused else f"{twin.told}!", "green" if refused else "red"),
+            *_outcome(result),
             str(result.n_instances),
             f"{result.seconds:.1f}",
         )
     return shown
+
+
+def _narrow_table(results: Sequence[Result], width: int) -> Table:
+    shown = Table(box=SIMPLE, show_lines=True, width=width)
+    shown.add_column("claim", overflow="fold", ratio=1)
+    for name, least in (("verdict", 9), ("false twin", 10)):
+        shown.add_column(name, overflow="fold", min_width=least, max_width=least)
+    shown.add_column("s", justify="right", no_wrap=True)
+    for result in results:
+        claim, evidence = result.claim, result.evidence
+        told = [f"{claim.source}, {claim.kind}, {evidence.how}", f"computed: {evidence.computed}"]
+        told.append(f"claimed: {evidence.claimed}")
+        about = Text(claim.name, "bold").append("\n" + "\n".join(told), "not bold")
+        shown.add_row(about, *_outcome(result), f"{result.seconds:.1f}")
+    return shown
+
+
+def _outcome(result: Result) -> tuple[Text, Text]:
+    """The verdicts on claim and twin, in colours; a twin that passes is marked."""
+    evidence, twin = result.evidence, result.twin
+    refused = twin.verdict is Verdict.REFUTED or twin.verdict is evidence.verdict is Verdict.SKIPPED
+    told = Text(twin.told if refused else f"{twin.told}!", "green" if refused else "red")
+    return Text(evidence.told, _COLOURS[evidence.verdict]), told
 
 
 def values(result: Result) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from dataclasses import replace
 
 import pytest
 from hypothesis import Phase, find, given, settings
+from rich.console import Console
 
 from lntheory.cli import main
 from proofs_checks import registry, runner
@@ -237,6 +239,31 @@ def test_command_fails_with_a_claim(monkeypatch, capsys):
     assert "false twin of toy" in capsys.readouterr().out
     assert main(["prove", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["status"] == "refuted"
+
+
+def printed(results, columns, width):
+    console = Console(width=columns, record=True, file=io.StringIO())
+    console.print(runner.table(results, width))
+    return console.export_text()
+
+
+@pytest.mark.parametrize("width", [80, 120, None])
+def test_table_tells_everything_and_fits(width):
+    result = runner.check(TOY)
+    skipped = Evidence(Method.SOLVER, "c", "d", Verdict.SKIPPED, theories=(Theory.NRA,))
+    results = [result, replace(result, evidence=skipped, twin=skipped)]
+    text = printed(results, width or 200, width)
+    assert max(map(len, text.splitlines())) <= (width or 200)
+    for told in ("toy", "ours", "upper", "exhaustive and", "at most 4", "proved", "refuted", "skipped"):
+        assert told in text
+    assert "Claims: 1 proved, 1 skipped. False twins: 1 skipped, 1 refuted." in text
+
+
+@pytest.mark.parametrize("width", [80, None])
+def test_table_marks_a_twin_that_passes(width):
+    bad = runner.check(replace(TOY, twin=FalseTwin("2 + 2 <= 5.", 5)))
+    assert "proved!" in printed([bad], width or 200, width)
+    assert "proved!" not in printed([runner.check(TOY)], width or 200, width)
 
 
 def test_results_keep_the_order_of_the_registry_for_any_number_of_workers():

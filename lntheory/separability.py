@@ -98,7 +98,7 @@ class Separability:
 
     @property
     def error_bound(self) -> float:
-        """Bound on \\|lssr - the exact LSSR of the samples as the rationals that they are\\|.
+        """Bound of the distance of lssr from the exact LSSR of the samples as the rationals that they are.
 
         Let A be the exact matrix (see the module), A + E the one whose SVD the computed one is.
         Column-wise centring errors of a few units and the backward error of the SVD give ‖E‖ <= cutoff
@@ -113,7 +113,7 @@ class Separability:
 
         with room for the rounding of the second SVD (a few cutoff/singular_values[0]). Hence
 
-            |lssr - exact| <= rho (2 sqrt(lssr) + rho),
+            distance <= rho (2 sqrt(lssr) + rho),
 
         which keeps relative accuracy for small values until lssr is about rho**2. If the cut-off discarded
         directions of the data (data_rank > rank), the exact value may lie anywhere below: the bound is

@@ -12,8 +12,8 @@ HEAD = """\
 # Claims
 
 Every theorem that the library rests on is written once, and proof, exact instances and property tests are
-made of that. This page is what `python -m proofs_checks --json` found when the site was built. Beside each claim
-stands its *false twin*, a nearby false statement: the very checkers that accept the claim were seen to
+made of that. This page is what `python -m proofs_checks --json` found when the site was built. Beside each
+claim stands its *false twin*, a nearby false statement: the very checkers that accept the claim were seen to
 refuse it.
 
 How a claim was established, strongest first:

@@ -19,7 +19,9 @@ from lntheory.exact import balls
 from lntheory.exact.balls import enclose, group_layer_norm, layer_norm, rms_norm
 from lntheory.network import Layer, LNNet, Normalization
 from tests.highprecision import forward
+from tests.planar import E, look_from
 from tests.strategies import nets, norm_rows
+from tests.tolerances import LAYER_NORM
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -378,3 +380,40 @@ def test_integers_are_exact(rows: list[list[float]]) -> None:
     assert [[Fraction(int(v)) * Fraction(2) ** exponent for v in row] for row in integers] == [
         [Fraction(v) for v in row] for row in rows
     ]
+
+
+def test_rounding_a_point_needs_a_narrow_arc() -> None:
+    """Points are called proved only where half-width and rounding stay below the stated 8u."""
+    net = LNNet([Layer(np.eye(3), np.zeros(3))], Layer(np.ones((1, 3)), [0]), [0, 1])
+    for exponent, narrow in ((-54, False), (-57, True)):
+        with flint.ctx.workprec(128):
+            state = balls._Arcs(net, on_circle(0.7)[None, :])
+            state.advance(0)
+            exact_points = state.points()[0]
+            state.arcs = [(v1, v2, s, rho + s * arb(0, 2.0**exponent)) for v1, v2, s, rho in state.arcs]
+            points, proved = state.rounded()
+            assert proved.tolist() == [narrow]
+            largest = max(abs(points[0]))
+            assert all(
+                abs(arb(value) - true) <= LAYER_NORM * largest
+                for value, true in zip(points[0].tolist(), exact_points, strict=True)
+            )
+
+
+@pytest.mark.parametrize(
+    ("layer", "slack"),
+    [(look_from([2.0, 0.0]), "slack_n"), (Layer(E @ np.diag([1.0, 10.0]) @ E.T, np.zeros(3)), "slack_s")],
+    ids=["fold", "stretch"],
+)
+def test_the_derivative_is_bounded_across_the_arc(
+    layer: Layer, slack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the circle folds the derivative at the base is 0; where it is stretched, lengths change fast.
+
+    The false twins take numerator or length for constant across the arc.
+    """
+    angles = np.linspace(0, 2 * np.pi, 200)
+    assert all(arc_holds_image(layer, angle, 0.1) for angle in angles)
+    plane = balls._planar
+    monkeypatch.setattr(balls, "_planar", lambda layer: plane(layer)._replace(**{slack: arb(0)}))
+    assert not all(arc_holds_image(layer, angle, 0.1) for angle in angles)

@@ -446,3 +446,10 @@ def test_plot_refuses_what_has_no_ratio() -> None:
     rows[2, 3:] = 1.0
     with pytest.raises(DegenerateInputError, match=r"Group 1 .* of sample 2"):
         plot_amplification(rows)
+
+
+def test_numbers_of_groups_are_integers() -> None:
+    for d in (3, 7, 10, 18, 512):
+        assert isinstance(best_num_groups(d), int)
+        assert isinstance(best_num_groups(np.int64(d)), int)  # type: ignore[arg-type]
+    assert best_num_groups(11) == 1

@@ -316,3 +316,15 @@ def test_public_names() -> None:
     assert set(lntheory.__all__) <= set(dir(lntheory))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         lntheory.nothing  # noqa: B018
+
+
+def test_merging_keeps_the_rank_of_data_off_the_origin() -> None:
+    """Points of one line that misses the origin, in two accumulators with different origins."""
+    base, step = np.array([1.0, 2.0, 5.0]), np.array([3.0, -1.0, 2.0])
+    halves = ScatterAccumulator(), ScatterAccumulator()
+    for accumulator, times in zip(halves, ([0, 1, 2], [5, 7]), strict=True):
+        accumulator.update(base + np.outer(times, step), list("aba")[: len(times)])
+    first, second = halves
+    first.merge(second)
+    assert first._space.rank == 1
+    assert first.separability().rank == first.separability().data_rank == 1

@@ -417,3 +417,24 @@ def test_the_derivative_is_bounded_across_the_arc(
     plane = balls._planar
     monkeypatch.setattr(balls, "_planar", lambda layer: plane(layer)._replace(**{slack: arb(0)}))
     assert not all(arc_holds_image(layer, angle, 0.1) for angle in angles)
+
+
+def test_every_normalization_takes_its_epsilon() -> None:
+    """eps = 1/2 is exact: the squares of the outputs are rational."""
+    row = [3, -4, 0, 1]
+    for function, squares in (
+        (balls.layer_norm, Fraction(9) / (Fraction(26, 4) + Fraction(1, 2))),
+        (balls.rms_norm, Fraction(9) / (Fraction(26, 4) + Fraction(1, 2))),
+        (lambda x, eps: balls.group_layer_norm(x, num_groups=2, eps=eps), Fraction(49, 4) / Fraction(51, 4)),
+    ):
+        out = function(row, eps=0.5)
+        assert (out[0] ** 2 - arb(squares.numerator) / squares.denominator).contains(0)
+        plain = function(row, eps=0.0)
+        assert not plain[0].overlaps(out[0])
+
+
+def test_ragged_rows_are_named() -> None:
+    with pytest.raises(InvalidInputError, match=r"^x has rows of different lengths"):
+        balls.layer_norm([np.zeros((2, 3)), np.zeros((2, 4))])
+    with pytest.raises(InvalidInputError, match=r"^give exactly one of num_groups and group_size"):
+        balls.group_layer_norm([1, 2, 3, 4])

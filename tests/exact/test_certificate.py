@@ -464,3 +464,70 @@ def test_the_checker_does_not_know_the_builder() -> None:
         "import sys, lntheory.exact; sys.exit(any(m.startswith('lntheory.construct') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ------------------------------------------------------------------------------------ what is told on the way
+
+
+def test_progress_is_reported() -> None:
+    for prove in (certify, lambda *args, **kw: verify(*args, certify(*args), **kw)):
+        seen: list[tuple[int, int]] = []
+        prove(LINE, LINE_X, LINE_Y, progress=lambda done, total, seen=seen: seen.append((done, total)))
+        assert seen
+        assert seen[-1] == (LINE.depth, LINE.depth)
+
+
+@pytest.mark.parametrize(
+    ("n_others", "told"), [(0, None), (1, "(and 1 other sample)"), (2, "(and 2 other samples)")]
+)
+def test_refusals_count_the_other_samples(n_others: int, told: str | None) -> None:
+    y = (
+        ["high", "low", "high"]
+        if n_others == 1
+        else ["high", "low", "low"]
+        if n_others
+        else ["high", *LINE_Y[1:]]
+    )
+    with pytest.raises(RefutedError, match="sample 0 does not get its label") as caught:
+        certify(LINE, LINE_X, y)
+    assert caught.value.samples == tuple(range(n_others + 1))
+    assert (told in str(caught.value)) if told else ("other" not in str(caught.value))
+
+
+def test_refused_claims_say_what_was_proved_instead() -> None:
+    right = certify(LINE, LINE_X, LINE_Y)
+    assert right.ssr_after is not None
+    beyond = (min(1.0, right.ssr_after[1] + 0.25), 1.0)
+    for change, proved in (
+        ({"depth": 7}, 1),
+        ({"data_sha256": "0" * 64}, right.data_sha256),
+        ({"ssr_after": beyond}, right.ssr_after),
+        ({"float64_wrong": 3, "arithmetic": "dyadic"}, "float64"),
+    ):
+        with pytest.raises(RefutedError, match="proved here: ") as caught:
+            verify(LINE, LINE_X, LINE_Y, replace(right, **change))
+        assert str(caught.value).endswith(f"proved here: {proved}")
+    with pytest.raises(RefutedError, match=f"claims margin = .*proved here: {right.margin}"):
+        verify(LINE, LINE_X, LINE_Y, replace(right, margin=right.margin * 2))
+
+
+def test_intervals_stay_in_the_unit_interval_and_zero_is_written_without_a_sign() -> None:
+    lower, upper = certificate._unit_interval(arb(1, 0.5))
+    assert 0.49 < lower <= 0.5
+    assert upper == 1.0
+    lower, upper = certificate._unit_interval(arb(0, 0.5))
+    assert lower == 0.0
+    assert 0.5 <= upper < 0.51
+    assert math.copysign(1.0, certificate._up(Fraction(0))) == 1.0
+    third = Fraction(1, 3)
+    assert certificate._down(third) < third < certificate._up(third)
+    assert certificate._up(third) == math.nextafter(certificate._down(third), 1.0)
+    assert certificate._up(Fraction(1, 4)) == certificate._down(Fraction(1, 4)) == 0.25
+
+
+def test_margins_of_zero_are_read_and_those_beyond_float64_are_not() -> None:
+    assert certificate._read_margin(0, "margin") == 0.0
+    assert certificate._read_margin(None, "margin") == math.inf
+    for bad in (2**1023, -1e-300, True, "1"):
+        with pytest.raises(FileFormatError, match=r"^margin: .* is not a margin"):
+            certificate._read_margin(bad, "margin")

@@ -429,3 +429,15 @@ def test_bad_widths(width: Any) -> None:
         lssr(*CLASSES_WITH_SQRT, width=width)
     with pytest.raises(InvalidInputError, match="width"):
         enclosure(*CLASSES_WITH_SQRT).refine(width)
+
+
+def test_an_enclosure_that_is_narrow_enough_is_kept() -> None:
+    root = AlgebraicEnclosure(Fraction(0), Fraction(1, 2), (27, -114, 103))
+    assert root.refine(Fraction(1, 2)) is root
+    finer = root.refine(Fraction(1, 10**30))
+    assert finer.width <= Fraction(1, 10**30)
+    assert root.lower <= finer.lower <= finer.upper <= root.upper
+
+
+def test_the_float_of_an_enclosure_is_its_midpoint() -> None:
+    assert float(AlgebraicEnclosure(Fraction(1, 4), Fraction(3, 4), (-1, 2))) == 0.5

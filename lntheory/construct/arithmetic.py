@@ -25,7 +25,7 @@ class Arithmetic(Protocol):
 
     @property
     def unit(self) -> Any:
-        """The unit round-off, as one of these numbers."""
+        """The largest relative error of one rounding, as one of these numbers."""
 
     def working(self) -> Any:
         """A context inside which the numbers may be computed with."""
@@ -94,8 +94,8 @@ class Dyadic:
 
     @property
     def unit(self) -> flint.arb:
-        """Half a unit in the last place of 1."""
-        return flint.arb(2) ** -self.bits
+        """A unit in the last place of 1, for arb rounds towards zero."""
+        return flint.arb(2) ** (1 - self.bits)
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 
 from lntheory.construct import circle, projection_merge
-from lntheory.construct.arithmetic import Dyadic
+from lntheory.construct.arithmetic import Dyadic, floats
 from lntheory.exact import enclose
 from lntheory.network import Layer, LNNet
 
@@ -18,9 +18,10 @@ BITS = 500
 
 @dataclass(frozen=True)
 class Step:
-    """A layer as it will be exported, the walk after it, and the pair (moved, onto) that it merged."""
+    """A layer's weight and its arithmetic, the walk after it, and the pair (moved, onto) that it merged."""
 
     weight: Any
+    arithmetic: Any
     walk: Any
     pair: tuple[int, ...]
 
@@ -32,12 +33,12 @@ def record(monkeypatch: Any) -> list[list[Step]]:
 
     def recording_lift(task: Any, projection: Any, arithmetic: Any, arc: float) -> Any:
         layer, walk = lifted(task, projection, arithmetic, arc)
-        attempts.append([Step(arithmetic.exported(layer[0]), walk, projection.pair or ())])
+        attempts.append([Step(layer[0], arithmetic, walk, projection.pair or ())])
         return layer, walk
 
     def recording_merge(walk: Any, arithmetic: Any) -> Any:
         layer, after, pair = merged(walk, arithmetic)
-        attempts[-1].append(Step(arithmetic.exported(layer[0]), after, pair))
+        attempts[-1].append(Step(layer[0], arithmetic, after, pair))
         return layer, after, pair
 
     monkeypatch.setattr(projection_merge, "_lifted", recording_lift)
@@ -51,7 +52,11 @@ def steps_of(net: LNNet | projection_merge.Construction, attempts: list[list[Ste
         steps
         for steps in attempts
         if len(steps) == len(net.layers)
-        and all((s.weight == layer.weight).all() for s, layer in zip(steps, net.layers, strict=True))
+        and all(np.isfinite(floats(step.weight)).all() for step in steps)
+        and all(
+            (step.arithmetic.exported(step.weight) == layer.weight).all()
+            for step, layer in zip(steps, net.layers, strict=True)
+        )
     )
 
 

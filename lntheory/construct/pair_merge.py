@@ -53,7 +53,7 @@ from lntheory.construct import circle
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
 from lntheory.construct.fold import ROUNDING
 from lntheory.construct.lift import powers_of_two
-from lntheory.construct.readout import readout
+from lntheory.construct.readout import margin, readout
 from lntheory.errors import UndecidedError
 from lntheory.network import Layer, LNNet
 
@@ -244,8 +244,14 @@ def _cross(p: Array, q: Array) -> Array:
 
 
 def _size(vectors: Array) -> Array:
-    sizes: Array = np.sqrt((vectors * vectors).sum(axis=-1))
+    x, y = vectors[..., 0], vectors[..., 1]
+    sizes: Array = np.sqrt(x * x + y * y if vectors.shape[-1] == 2 else (vectors * vectors).sum(axis=-1))
     return sizes
+
+
+def _dot(p: Array, q: Array) -> Array:
+    product: Array = p[..., 0] * q[..., 0] + p[..., 1] * q[..., 1]
+    return product
 
 
 def _lines(p: Array, q: Array) -> Array:
@@ -285,19 +291,36 @@ def _shaped(views: _Views, shape: Array, order: Codes, codes: Codes, arithmetic:
     errors = np.where(nearest > 0, errors, arithmetic.array([np.inf])[0])
     at = np.take_along_axis(images / size[..., None], order[..., None], axis=1)
     bound = np.take_along_axis(errors, order, axis=1)
-    cyclic = codes[order]
-    following = np.roll(at, -1, axis=1)
-    gaps = np.where((at * following).sum(axis=-1) > 0, _cross(at, following), at[..., 0] * 0 + 1)
-    unequal = cyclic != np.roll(cyclic, -1, axis=1)
-    apart = np.where(unequal, gaps > 0, True).all(axis=1).astype(bool)
-    one = gaps * 0 + 1
-    gaps = np.where(unequal & (gaps > 0), gaps, one)
-    ratios = np.where(unequal, (bound + np.roll(bound, -1, axis=1)) / gaps, one * 0)
-    score = -3 * _log2(ratios.sum(axis=1)) - _log2(np.where(unequal, 1 / gaps, one * 0).sum(axis=1))
-    score[~apart | np.isnan(score)] = -np.inf
-    safety = np.exp2(np.clip(-_log2(ratios.max(axis=1)), -1000, 1000))
+    return _Shaped(shape, errors, order, *_judged(at, bound, codes[order]))
+
+
+def _judged(points: Array, errors: Array, codes: Codes) -> tuple[FloatArray, FloatArray]:
+    """Score and smallest gap / error of points (K, n, 2) in cyclic order; -inf and 0 if two coincide.
+
+    Of every point to the nearest unequal ones on either side: the worst placed point of a run need not be at
+    its end, and may be the next to get there.
+    """
+    n, rows = codes.shape[1], np.arange(len(codes))[:, None]
+    last = codes != np.roll(codes, -1, axis=1)  # of its run
+    places = np.where(np.tile(last, 2), np.arange(2 * n), -1)
+    before = np.maximum.accumulate(places, axis=1)[:, n - 1 : -1] % n
+    places = np.where(np.tile(last, 2), np.arange(2 * n), 2 * n)
+    after = (np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1][:, :n] + 1) % n
+    total, worst = errors[:, 0] * 0, errors[:, 0] * 0
+    fine = np.ones(len(codes), dtype=bool)
+    for p, q, other in ((points[rows, before], points, before), (points, points[rows, after], after)):
+        gaps = np.where(_dot(p, q) > 0, np.abs(_cross(p, q)), p[..., 0] * 0 + 1)
+        fine &= (gaps > 0).all(axis=1).astype(bool)
+        gaps = np.where(gaps > 0, gaps, gaps * 0 + 1)
+        ratios = (errors + errors[rows, other]) / gaps
+        total = total + ratios.sum(axis=1)
+        worst = np.where(ratios.max(axis=1) > worst, ratios.max(axis=1), worst)
+    narrow = np.where(last, 1 / gaps, gaps * 0).sum(axis=1)
+    score = -3 * _log2(total) - _log2(narrow)
+    score[~fine | np.isnan(score)] = -np.inf
+    safety = np.exp2(np.clip(-_log2(worst), -1000, 1000))
     safety[~np.isfinite(score)] = 0.0
-    return _Shaped(shape, errors, order, score, safety)
+    return score, safety
 
 
 def _log2(values: Array) -> FloatArray:
@@ -325,7 +348,7 @@ def _spread_evenly(views: _Views, arithmetic: Arithmetic) -> Array:
         zero = a * 0
         step = np.stack([np.stack([high, zero], -1), np.stack([-b / low, low], -1)], axis=1)
         shape = arithmetic.rounded((step[:, :, :, None] * shape[:, None]).sum(axis=2))
-        vectors = np.stack([(shape[:, None, i] * views.vectors).sum(axis=-1) for i in (0, 1)], axis=-1)
+        vectors = np.stack([_dot(shape[:, None, i], views.vectors) for i in (0, 1)], axis=-1)
     scaled: Array = shape / np.sqrt((shape * shape).sum(axis=(1, 2)))[:, None, None]
     return scaled
 
@@ -384,6 +407,11 @@ class _Circle:
     @property
     def counts(self) -> Codes:
         return np.bincount(self.codes)
+
+    @property
+    def safety(self) -> float:
+        """Smallest gap / error between points of unequal label; 0 if two of them coincide."""
+        return float(_judged(self.points[None], self.errors[None], self.codes[None])[1][0])
 
     def after(
         self, images: Array, errors: Array, order: Codes, pairs: Codes, arithmetic: Arithmetic
@@ -661,13 +689,14 @@ def _cells(planar: FloatArray) -> FloatArray:
     """
     i, j = np.triu_indices(len(planar), 1)
     lines = _lines(planar[i], planar[j])
-    lines = lines / _size(lines[:, :2])[:, None]
+    with np.errstate(all="ignore"):
+        lines = lines / _size(lines[:, :2])[:, None]
+    lines = lines[np.isfinite(lines).all(axis=1)]  # of samples that float64 can tell apart
     along = np.stack([-lines[:, 1], lines[:, 0]], axis=1)
     a, b = np.triu_indices(len(lines), 1)
-    with np.errstate(all="ignore"):
-        meeting = _meeting(lines[a], lines[b])
-        crossing = np.abs(meeting[:, 2]) > 1e-12
-        vertices = meeting[crossing, :2] / meeting[crossing, 2:]
+    meeting = _meeting(lines[a], lines[b])
+    crossing = np.abs(meeting[:, 2]) > 1e-12
+    vertices = meeting[crossing, :2] / meeting[crossing, 2:]
     first, second = along[a[crossing]], along[b[crossing]]
     starts = [np.tile(vertices, (4, 1))]
     steps = [np.concatenate([first + second, first - second, second - first, -first - second])]
@@ -829,30 +858,21 @@ def _build(
     try:
         with arithmetic.working():
             layer, state, merged = _first(task, plan, depth - 1, arithmetic)
-            layers, merges, safety = [layer], [merged], _safety(state)
+            layers, merges, safety = [layer], [merged], state.safety
             while not circle.is_readable(state.codes):
                 layer, state, merged = _next(task, state, depth - len(layers) - 1, arithmetic, rng)
                 layers.append(layer)
                 merges.append(merged)
-                safety = min(safety, _safety(state))
+                safety = min(safety, state.safety)
                 if safety < SAFE:
                     return None
                 if task.progress is not None:
                     task.progress(len(layers), depth)
             scores = readout(state.points, state.codes, task.n_classes, arithmetic)
+            safety = min(safety, margin(state.points, state.codes, state.errors, scores, arithmetic))
+            if not safety >= SAFE:
+                return None
             exported = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*layers, scores]]
     except _Stuck:
         return None
     return PairConstruction(tuple(exported[:-1]), exported[-1], tuple(merges), safety)
-
-
-def _safety(state: _Circle) -> float:
-    """Smallest gap / error between neighbours of unequal label; 0 if they are out of order."""
-    following = np.roll(np.arange(len(state.codes)), -1)
-    unequal = np.flatnonzero(state.codes != state.codes[following])
-    if not len(unequal):
-        return float(2.0**1000)
-    p, q = state.points[unequal], state.points[following[unequal]]
-    gaps = np.where((p * q).sum(axis=1) > 0, _cross(p, q), p[:, 0] * 0 + 1)
-    ratios = _log2(gaps / (state.errors[unequal] + state.errors[following[unequal]]))
-    return float(np.exp2(np.clip(ratios.min(), -1000, 1000))) if not np.isnan(ratios).any() else 0.0

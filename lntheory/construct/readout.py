@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lntheory.construct.arithmetic import Arithmetic, Array, floats
 from lntheory.construct.circle import basis, is_readable
 
-__all__ = ["planar_readout", "readout"]
+__all__ = ["margin", "planar_readout", "readout"]
 
 
 def planar_readout(points: Array, labels: NDArray[np.int64], n_classes: int) -> tuple[Array, Array]:
@@ -85,6 +85,32 @@ def readout(
         weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
     columns = basis(arithmetic) / np.sqrt(arithmetic.array([3.0]))
     return arithmetic.rounded(weight @ columns.T), arithmetic.rounded(bias)
+
+
+def margin(
+    points: Array,
+    labels: NDArray[np.int64],
+    errors: Array,
+    scores: tuple[Array, Array],
+    arithmetic: Arithmetic,
+) -> float:
+    """Smallest lead of the right score over what errors of the points' angles can change; 0 if lost."""
+    weight, bias = scores
+    if len(weight) == 1:
+        weight, bias = np.concatenate([weight * 0, weight]), np.concatenate([bias * 0, bias])
+    columns = basis(arithmetic) * np.sqrt(arithmetic.array([3.0]))
+    values = points @ (weight @ columns).T + bias
+    rows = np.arange(len(values))
+    leads = values[rows, labels][:, None] - values
+    # A score moves with the angle as fast as its gradient lies along the circle: slowly near a short chord.
+    turned = np.stack([-points[:, 1], points[:, 0]], axis=1) @ (weight @ columns).T
+    along = np.abs(turned[rows, labels][:, None] - turned)
+    size = np.sqrt((weight * weight).sum(axis=1)) + np.abs(bias)
+    doubled = 2 * errors[:, None]
+    slack = along * doubled + 4 * size.max() * (doubled * doubled + 4 * arithmetic.unit)
+    ratios = floats(leads / slack)
+    ratios[rows, labels] = np.inf
+    return float(ratios.min()) if not np.isnan(ratios).any() else 0.0
 
 
 def _sense(points: Array) -> int:

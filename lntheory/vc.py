@@ -235,7 +235,8 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     """Points to be shattered, shape (n_samples, dim): unevenly spaced on a line, or on the unit circle.
 
     From two dimensions on they are in convex position, in the first two coordinates; but for six points to be
-    shattered at depth 1, which is impossible in convex position.
+    shattered at depth 1, which is impossible in convex position, and for up to ``dim + 1`` points, which are
+    affinely independent: affine classifiers shatter them.
 
     Examples
     --------
@@ -245,6 +246,8 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     if n_samples < 1:
         raise InvalidInputError(f"n_samples={n_samples}; give at least one sample")
     _check_dim(dim)
+    if dim > 1 and n_samples <= dim + 1:
+        return np.eye(n_samples, dim, -1)
     if dim > 1 and (n_samples, depth) == (6, 1):
         return np.pad(np.array(SIX), ((0, 0), (0, dim - 2)))
     steps = np.arange(n_samples)

@@ -14,11 +14,27 @@ from lntheory import exact, vc
 from lntheory.errors import InvalidInputError
 
 
-@pytest.mark.parametrize(("depth", "dim"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2), (2, 5)])
-def test_lower_bound_is_certified_over_every_labeling(tmp_path: Path, depth: int, dim: int) -> None:
-    """One minority pair a layer: 2L + 3 points in general position (d >= 2), any 2L + 1 distinct points."""
+@pytest.mark.parametrize(
+    ("depth", "dim", "n_samples"),
+    [
+        (1, 1, 3),
+        (2, 1, 5),
+        (3, 1, 9),
+        (1, 2, 6),
+        (2, 2, 9),
+        (1, 3, 6),
+        (2, 5, 9),
+        (1, 7, 8),
+        (0, 1, 2),
+        (0, 4, 5),
+    ],
+)
+def test_lower_bound_is_certified_over_every_labeling(
+    tmp_path: Path, depth: int, dim: int, n_samples: int
+) -> None:
+    """4L + 1 points (d >= 2), 4L - 3 on a line, six at one layer, all that affine classifiers shatter."""
     proof = vc.build_lower_bound(depth, dim, tmp_path / "r.json.gz")
-    assert proof.n_samples == vc.lower_bound(depth, dim) == max(2 * depth + (3 if dim > 1 else 1), dim + 1)
+    assert proof.n_samples == vc.lower_bound(depth, dim) == n_samples
     assert (proof.depth, proof.dim, proof.n_nets) == (depth, dim, 2 ** (proof.n_samples - 1))
     assert proof.deepest <= depth
     assert [p.name for p in tmp_path.iterdir()] == ["r.json.gz"]
@@ -43,7 +59,7 @@ def test_bounds_are_ordered(depth: int, dim: int) -> None:
 
 
 @given(st.integers(1, 12), st.integers(1, 12))
-def test_upper_bound_is_the_last_sample_number_that_counting_allows(depth: int, dim: int) -> None:
+def test_counting_bound_is_the_last_sample_number_that_counting_allows(depth: int, dim: int) -> None:
     """2^m <= 2 (4 e D m 3^L / P)^P, decided here with rational bounds of e."""
     parameters = 2 * dim + 4 * depth - 2
 
@@ -52,7 +68,7 @@ def test_upper_bound_is_the_last_sample_number_that_counting_allows(depth: int, 
         return 2 ** (m - 1) <= base**parameters
 
     low, high = Fraction(2718281828, 10**9), Fraction(2718281829, 10**9)
-    bound = vc.upper_bound(depth, dim)
+    bound = vc.counting_bound(depth, dim)
     assert allowed(bound, low)
     assert not allowed(bound + 1, high)
     assert not allowed(2 * bound, high)
@@ -93,21 +109,23 @@ def test_record_does_not_depend_on_the_number_of_workers_or_on_interruption(
     tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr(vc, "CHUNK", 8)
-    vc.build_lower_bound(2, 2, tmp_path / "one.gz", n_jobs=1)
-    vc.build_lower_bound(2, 2, tmp_path / "two.gz", n_jobs=2)
+    vc.build_lower_bound(2, 2, tmp_path / "one.gz", n_samples=7, n_jobs=1)
+    vc.build_lower_bound(2, 2, tmp_path / "two.gz", n_samples=7, n_jobs=2)
 
     def interrupt(done: int, total: int) -> None:
         if done >= 24:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        vc.build_lower_bound(2, 2, tmp_path / "three.gz", progress=interrupt)
+        vc.build_lower_bound(2, 2, tmp_path / "three.gz", n_samples=7, progress=interrupt)
     assert not (tmp_path / "three.gz").exists()
     (parts,) = tmp_path.glob("three.gz.*.parts")
     kept = {p.name: p.stat().st_mtime_ns for p in parts.iterdir()}
     assert len(kept) >= 3
     seen: list[int] = []
-    vc.build_lower_bound(2, 2, tmp_path / "three.gz", progress=lambda done, total: seen.append(done))
+    vc.build_lower_bound(
+        2, 2, tmp_path / "three.gz", n_samples=7, progress=lambda done, total: seen.append(done)
+    )
     assert seen[0] == 8 * len(kept)
     assert seen[-1] == 64
     contents = {(tmp_path / f"{name}.gz").read_bytes() for name in ("one", "two", "three")}
@@ -145,12 +163,12 @@ def test_shatters_saves_a_record_that_is_proved_afresh(tmp_path: Path) -> None:
 
 
 def test_shatters_never_claims_impossibility_without_a_proof() -> None:
-    # Depth 1 and six points on a line: no counting and no convexity argument applies.
-    found = vc.shatters([[0.0], [1.0], [2.5], [3.0], [4.5], [5.0]], 1)
+    # Depth 1 and six points of a circle in space: counting allows them, and convexity argues in the plane.
+    found = vc.shatters(vc.witness(6, 3), 1)
     assert not found.shattered
     assert found.impossible is None
     assert "does not prove" in found.verdict
-    assert (0, 1, 0, 1, 0, 0) in found.missing or len(found.missing) > 0
+    assert (1, 0, 1, 0, 1, 0) in found.missing
     with pytest.raises(InvalidInputError, match="only a shattered set"):
         found.save("nowhere")
 
@@ -169,7 +187,8 @@ def test_halving_bound_is_the_logarithm(n_samples: int) -> None:
     points = vc.witness(n_samples, 2)
     assert vc._impossible(points, claimed) is None
     if claimed >= 2:
-        assert f"need {claimed} layers" in (vc._impossible(points, claimed - 1) or "")
+        reason = "orientations" if n_samples > 6 and claimed == 2 else f"need {claimed} layers"
+        assert reason in (vc._impossible(points, claimed - 1) or "")
 
 
 @pytest.mark.parametrize(
@@ -189,3 +208,25 @@ def test_halving_bound_is_the_logarithm(n_samples: int) -> None:
 def test_bad_arguments_are_named(call, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         call()
+
+
+def test_progress_counts_labelings() -> None:
+    seen: list[tuple[int, int]] = []
+    vc.shatters([[0.0], [1.0], [2.5]], 1, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_impossibility_names_number_dimension_and_reason() -> None:
+    def verdict(n_samples: int, dim: int, depth: int) -> str | None:
+        return vc._impossible(vc.witness(n_samples, dim), depth)
+
+    assert verdict(4, 2, 0) == "no 4 points of R^2 are, affine classifiers shatter dim + 1 at most"
+    assert verdict(4, 1, 1) == "no 4 points of R^1 are, a score changes sign 2^L times at most"
+    assert verdict(6, 1, 2) == "no 6 points of R^1 are, a score changes sign 2^L times at most"
+    assert verdict(5, 1, 2) is None
+    assert verdict(7, 2, 1) == "no 7 points of R^2 are, by the orientations of seven points"
+    beyond = vc.counting_bound(2, 2) + 1
+    assert verdict(beyond, 2, 2) == f"no {beyond} points of R^2 are, by counting sign patterns (Warren)"
+    alternating = verdict(16, 2, 2)
+    assert alternating is not None
+    assert alternating.endswith("need 3 layers, for a layer at best halves the number of runs")

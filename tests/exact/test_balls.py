@@ -438,3 +438,31 @@ def test_ragged_rows_are_named() -> None:
         balls.layer_norm([np.zeros((2, 3)), np.zeros((2, 4))])
     with pytest.raises(InvalidInputError, match=r"^give exactly one of num_groups and group_size"):
         balls.group_layer_norm([1, 2, 3, 4])
+
+
+def dyadic_net(kind: str = "layer_norm") -> LNNet:
+    wide = 1 + Fraction(1, 2**80)
+    first = Layer([[1, 0], [0, 1], [1, wide]], [0, 0, 0])
+    second = Layer([[1, 0, 2], [0, 3, 1], [1, 1, 0]], [1, 0, 0])
+    return LNNet([first, second], Layer([[1, -1, 0]], [0]), [0, 1], Normalization(kind))
+
+
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm"])
+def test_what_is_rounded_does_not_depend_on_where_the_precision_starts(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 20 bits nothing is narrow enough: the precision has to rise, for the points of every layer."""
+    net, X = dyadic_net(kind), np.array([[1.0, 0.3], [-2.0, 5.0], [0.1, -0.7]])
+    assert net.arithmetic == "dyadic"
+    trace, scores, classes = net.trace(X), net.decision_function(X), net.predict(X)
+    monkeypatch.setattr(balls, "starting_precision", lambda net: 20)
+    for points, again in zip(trace, net.trace(X), strict=True):
+        np.testing.assert_allclose(points, again, rtol=LAYER_NORM, atol=0)
+    np.testing.assert_allclose(scores, net.decision_function(X), rtol=LAYER_NORM, atol=0)
+    assert net.predict(X).tolist() == classes.tolist()
+
+
+def test_undefined_samples_of_dyadic_nets_are_named() -> None:
+    for call in (LNNet.trace, LNNet.decision_function, LNNet.predict):
+        with pytest.raises(DegenerateInputError, match=r"^layers\[0\]: sample 1 has zero variance"):
+            call(dyadic_net(), np.array([[1.0, 2.0], [0.0, 0.0]]))

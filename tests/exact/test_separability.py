@@ -441,3 +441,18 @@ def test_an_enclosure_that_is_narrow_enough_is_kept() -> None:
 
 def test_the_float_of_an_enclosure_is_its_midpoint() -> None:
     assert float(AlgebraicEnclosure(Fraction(1, 4), Fraction(3, 4), (-1, 2))) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "value"),
+    [
+        ([[0], [1], [2]], "abc", 0),
+        ([[0, 0], [1, 1], [0, 1], [1, 0], [0.5, 0.5], [0.5, 0.5]], "aabbcc", 1),
+        ([[0], [4], [1], [3], [2]], "aabbc", 1),
+    ],
+)
+def test_rational_answers_are_roots_of_their_polynomial(X: list[list[float]], y: str, value: int) -> None:
+    found = lssr(X, list(y))
+    assert isinstance(found, AlgebraicEnclosure)
+    assert found.lower == found.upper == value
+    assert sum(c * value**k for k, c in enumerate(found.polynomial)) == 0

@@ -4,7 +4,8 @@ For the nets of L LN layers of width 3 on R^d, with one affine score (positive o
 
 ======================  ===========================================================================
 lower, the paper's      L + 2
-lower, ours             4L + 1 for d >= 2, 4L - 3 (and 2L + 1) for d = 1; at least d + 1; 6 at L = 1, d >= 2
+lower, ours             4L + 1 for d >= 2, but 6 at L = 1 and 13 at L = 2; 4L - 3 (and 2L + 1) for d = 1;
+                        at least d + 1
 upper, ours             of order P L with P = 2d + 4L - 2 effective parameters (`counting_bound`);
                         2^L + 1 for d = 1; 6 at L = 1, d = 2
 ======================  ===========================================================================
@@ -13,7 +14,8 @@ So the VC dimension is 3, 5 and 9 at L = 1, 2, 3 on a line, and 6 at L = 1 in th
 
 **Lower.** With m = 4L + 1 points in convex position the rarer label has k <= 2L of them, and ``pairs`` (two
 merges a layer) needs max(1, ceil(k / 2)) <= L layers; for m = 4L - 3 distinct points of any dimension,
-k <= 2L - 2 and 1 + ceil(k / 2) <= L. `build_lower_bound` does not rely on that argument: it builds a net for
+k <= 2L - 2 and 1 + ceil(k / 2) <= L. One and two layers do more on points that are not in convex position:
+`SIX` and `THIRTEEN`. `build_lower_bound` does not rely on that argument: it builds a net for
 each labeling and writes them all down, and `lntheory.exact.verify_shattering` proves each one right.
 
 **Upper, on a line** [ours]. A layer's preimage of an arc of the circle is at most two arcs, so the positive
@@ -90,6 +92,22 @@ CHUNK = 128
 """Labelings that are built, saved and resumed together."""
 SIX = ((0.0, 6.0), (0.0, 1.0), (6.0, 2.0), (5.0, 6.0), (4.0, 0.0), (1.0, 3.0))
 """Six points of the plane that one layer shatters: no six in convex position are."""
+THIRTEEN = (
+    (-66.0, 258.0),
+    (-34.0, 136.0),
+    (-103.0, -151.0),
+    (218.0, 128.0),
+    (22.0, 135.0),
+    (4.0, -183.0),
+    (-169.0, -48.0),
+    (156.0, -69.0),
+    (-179.0, 24.0),
+    (-44.0, -69.0),
+    (-88.0, 45.0),
+    (38.0, 5.0),
+    (34.0, -38.0),
+)
+"""Thirteen points of the plane that two layers shatter: of points in convex position nine are the most."""
 
 FloatArray = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -113,9 +131,9 @@ def paper_lower_bound(depth: int) -> int:
 def lower_bound(depth: int, dim: int) -> int:
     """Our lower bound of the VC dimension of width-3 LN-Nets with `depth` LN layers on R^dim.
 
-    ``4 depth + 1`` for dim >= 2 (6 at depth 1), ``4 depth - 3`` and at least ``2 depth + 1`` for dim = 1, and
-    never less than the ``dim + 1`` of affine classifiers, which is exact at depth 0. `build_lower_bound`
-    certifies it for a given depth.
+    ``4 depth + 1`` for dim >= 2 (6 at depth 1, 13 at depth 2), ``4 depth - 3`` and at least ``2 depth + 1``
+    for dim = 1, and never less than the ``dim + 1`` of affine classifiers, which is exact at depth 0.
+    `build_lower_bound` certifies it for a given depth.
 
     Raises
     ------
@@ -133,7 +151,7 @@ def lower_bound(depth: int, dim: int) -> int:
         return dim + 1
     if dim == 1:
         return max(2 * depth + 1, 4 * depth - 3)
-    return max(dim + 1, 6 if depth == 1 else 4 * depth + 1)
+    return max(dim + 1, {1: len(SIX), 2: len(THIRTEEN)}.get(depth, 4 * depth + 1))
 
 
 def upper_bound(depth: int, dim: int) -> int:
@@ -235,7 +253,7 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     """Points to be shattered, shape (n_samples, dim): unevenly spaced on a line, or on the unit circle.
 
     From two dimensions on they are in convex position, in the first two coordinates; but for six points to be
-    shattered at depth 1, which is impossible in convex position, and for up to ``dim + 1`` points, which are
+    shattered at depth 1 and thirteen at depth 2, which is impossible in convex position, and for up to ``dim + 1`` points, which are
     affinely independent: affine classifiers shatter them.
 
     Examples
@@ -248,8 +266,9 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     _check_dim(dim)
     if dim > 1 and n_samples <= dim + 1:
         return np.eye(n_samples, dim, -1)
-    if dim > 1 and (n_samples, depth) == (6, 1):
-        return np.pad(np.array(SIX), ((0, 0), (0, dim - 2)))
+    chosen = {1: SIX, 2: THIRTEEN}.get(depth or 0, ())
+    if dim > 1 and n_samples == len(chosen):
+        return np.pad(np.array(chosen), ((0, 0), (0, dim - 2)))
     steps = np.arange(n_samples)
     spaced = np.round(steps + 0.3 * np.sin(steps**2), 2)  # uneven: no parallel chords, no symmetry
     if dim == 1:

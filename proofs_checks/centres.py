@@ -14,9 +14,12 @@ from fractions import Fraction
 from functools import cmp_to_key
 from itertools import combinations, pairwise
 
+import numpy as np
+
+from lntheory.construct.pair_merge import view_centres
 from proofs_checks.planar import Vector, cross, dot
 
-__all__ = ["centres", "fewest_runs", "is_in_general_position"]
+__all__ = ["centres", "fewest_runs", "is_in_general_position", "order_seen", "some_centres"]
 
 Line = tuple[int, int, int]
 
@@ -66,15 +69,32 @@ def centres(points: Sequence[tuple[int, int]]) -> Iterator[Vector]:
             yield vertex[0] + length * step[0], vertex[1] + length * step[1]
 
 
+def order_seen(points: Sequence[tuple[int, int]], centre: Vector) -> list[int]:
+    """Indices of the points in the counter-clockwise order in which the centre sees them, exactly."""
+    by_angle = cmp_to_key(_turn)
+    views = [(x - centre[0], y - centre[1]) for x, y in points]
+    order = sorted(range(len(points)), key=lambda i: by_angle(views[i]))
+    assert all(cross(views[i], views[j]) != 0 or dot(views[i], views[j]) < 0 for i, j in pairwise(order))
+    return order
+
+
+def some_centres(points: Sequence[tuple[int, int]]) -> Iterator[tuple[list[int], Vector]]:
+    """A centre for every order that float64 finds, with that order: to be decided by `order_seen`."""
+    planar = np.array(points, dtype=np.float64)
+    proposed = view_centres(planar)
+    towards = planar[None] - proposed[:, None]
+    angles = np.mod(np.arctan2(towards[..., 1], towards[..., 0]), 2 * np.pi)
+    orders, first = np.unique(np.argsort(angles, axis=1), axis=0, return_index=True)
+    for order, at in zip(orders.tolist(), first.tolist(), strict=True):
+        yield order, (Fraction(proposed[at, 0]), Fraction(proposed[at, 1]))
+
+
 def fewest_runs(points: Sequence[tuple[int, int]], labels: Sequence[int]) -> int:
     """The fewest cyclic runs of labels in which any centre sees the points (in general position)."""
     fewest = len(points)
     for centre in centres(points):
-        seen = [((x - centre[0], y - centre[1]), label) for (x, y), label in zip(points, labels, strict=True)]
-        by_angle = cmp_to_key(_turn)
-        seen.sort(key=lambda view: by_angle(view[0]))
-        assert all(cross(p[0], q[0]) != 0 or dot(p[0], q[0]) < 0 for p, q in pairwise(seen))
-        fewest = min(fewest, sum(seen[i][1] != seen[i - 1][1] for i in range(len(seen))))
+        seen = [labels[i] for i in order_seen(points, centre)]
+        fewest = min(fewest, sum(label != seen[i - 1] for i, label in enumerate(seen)))
     return fewest
 
 

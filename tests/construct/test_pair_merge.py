@@ -272,7 +272,7 @@ def test_cells_show_every_order_that_random_centres_show(m, seed):
         return {tuple(order) for order in turned.tolist()}
 
     random = rng.normal(size=(300, 2)) * 10 ** rng.uniform(-1, 1, (300, 1))
-    assert orders(random) <= orders(pairs._cells(planar))
+    assert orders(random) <= orders(pairs.view_centres(planar))
 
 
 # ------------------------------------------------------------------------------------------------- precision

@@ -17,7 +17,7 @@ from lntheory.network import Layer, LNNet
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The lines of a right record: five points of the plane at depth 1."""
     path = tmp_path_factory.mktemp("record") / "five.json.gz"
-    vc.build_lower_bound(1, 2, path)
+    vc.build_lower_bound(1, 2, path, n_samples=5)
     return gzip.decompress(path.read_bytes()).decode().splitlines()
 
 

@@ -253,8 +253,8 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     """Points to be shattered, shape (n_samples, dim): unevenly spaced on a line, or on the unit circle.
 
     From two dimensions on they are in convex position, in the first two coordinates; but for six points to be
-    shattered at depth 1 and thirteen at depth 2, which is impossible in convex position, and for up to ``dim + 1`` points, which are
-    affinely independent: affine classifiers shatter them.
+    shattered at depth 1 and thirteen at depth 2, which is impossible in convex position, and for up to
+    ``dim + 1`` points, which are affinely independent: affine classifiers shatter them.
 
     Examples
     --------
@@ -489,7 +489,7 @@ def build_lower_bound(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     proof = build_lower_bound(1, 2, Path(folder, "record.json.gz"))
     >>> proof.n_samples, proof.depth, proof.n_nets
-    (5, 1, 16)
+    (6, 1, 32)
     """
     _check_depth(depth, 0)
     points = _distinct_points(witness(n_samples or lower_bound(depth, dim), dim, depth), MAX_SAMPLES)

@@ -8,6 +8,7 @@ construct
 ├── lift.py              the first layer: samples onto the circle
 ├── fold.py              one later layer: a centre that merges two points, and a re-spacing
 ├── projection_merge.py  one merge a layer, until the labels can be read out
+├── pair_merge.py        two merges a layer
 └── shatter.py           the front: checks, duplicates, trivial cases, choice of method
 ```
 

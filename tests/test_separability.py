@@ -328,3 +328,31 @@ def test_merging_keeps_the_rank_of_data_off_the_origin() -> None:
     first.merge(second)
     assert first._space.rank == 1
     assert first.separability().rank == first.separability().data_rank == 1
+
+
+# The rank decision and the direction, as stated.
+
+
+@given(float_samples())
+def test_the_cut_off_is_the_stated_one(data: tuple[FloatArray, list[str]]) -> None:
+    X, y = data
+    found = quiet(X, y)
+    values = found.singular_values
+    assert found.cutoff == pytest.approx(max(X.shape) * 2.0**-52 * values[0], rel=1e-12)
+    assert (values[: found.rank] > found.cutoff).all()
+    assert (values[found.rank :] <= found.cutoff).all()
+
+
+@given(float_samples())
+def test_one_class_is_never_separated(data: tuple[FloatArray, list[str]]) -> None:
+    X, _ = data
+    found = quiet(X, ["a"] * len(X))
+    assert found.lssr == found.ssr == 1.0
+
+
+def test_direction_is_read_only_and_has_no_negative_zeros() -> None:
+    found = separability([[0.0, 0.0], [1.0, 0.0], [0.0, -2.0], [1.0, -2.0]], [0, 0, 1, 1])
+    assert found.direction.tolist() == [0.0, 1.0]
+    assert not np.signbit(found.direction).any()
+    with pytest.raises(ValueError, match="read-only"):
+        found.direction[0] = 1.0

@@ -370,8 +370,6 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     tangents, bounds = folds.images(kappa, walk.errors, arithmetic)
     if strict:
         k, order = 0, np.r_[a + 1 : len(walk.codes), 0:a]
-        if not (bounds < 1).all():
-            raise _OutOfPrecision
     else:
         sides = np.where(folds.slope[np.arange(len(b)), b] > 0, 1, -1)
         k, order = _choice(walk, folds, tangents * -sides[:, None], bounds)

@@ -198,3 +198,20 @@ def test_error_bounds_hold_through_whole_constructions(method, seed, monkeypatch
     assert net.depth > 5
     assert net.arithmetic == "float64"
     assert max(worst_ratio(net, X, steps, layer) for layer in range(net.depth)) <= 1
+
+
+def test_a_lands_on_b_where_gaps_are_the_root_of_the_precision():
+    """The slopes are wide balls there: a layer has to be computed from midpoints alone."""
+    arithmetic = Dyadic(512)
+    with arithmetic.working():
+        start, angles = flint.arb(-1), [0.0, 2e-39, 1e-18, 1.6e-14]
+        points = arithmetic.rounded(np.array([[(start + x).cos(), (start + x).sin()] for x in angles]))
+        half = arithmetic.array([2e-40])
+        folds = Folds.of(points, np.array([0]), np.array([2]), half, 1)
+        beta = -folds.slope[0, 1]
+        kappa = 1 / abs(folds.slope[0, 2] + beta)
+        matrix, offset = (arithmetic.rounded(v) for v in folds.matrix(0, kappa, beta, arithmetic))
+        a, b = arithmetic.rounded(points[[0, 2]] @ matrix.T + offset)
+        apart = abs(a[0] * b[1] - a[1] * b[0]) / ((a @ a) * (b @ b)).sqrt()
+        bounds = folds.images(np.array([kappa]), arithmetic.array(np.zeros(4)), arithmetic, beta)[1]
+        assert apart < bounds[0, 2] < 1e-60

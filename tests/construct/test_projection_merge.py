@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from lntheory import shatter
 from lntheory.construct import circle, guaranteed_depth, projection_merge
-from lntheory.construct.projection_merge import _respacing, _Walk
+from lntheory.construct.arithmetic import Float64
+from lntheory.construct.projection_merge import _margin, _respacing, _Walk
 from lntheory.exact import certify
 from lntheory.network import LNNet
 from tests.construct.hostile import class_sizes, labelled
@@ -198,6 +199,23 @@ def test_safety_is_zero_out_of_order():
     assert walk_at([0.0, 0.2, 0.1, 0.6], [0, 1, 0, 1], [1e-9] * 4).safety() == 0.0
     assert walk_at([0.0, -0.1, -0.2, -0.6], [0, 1, 0, 1], [1e-9] * 4).safety() > 1e6
     assert walk_at([0.0, 0.1, 0.2, 0.6], [0, 1, 0, 1], [1e-9, np.nan, 1e-9, 1e-9]).safety() == 0.0
+
+
+def test_margin_of_a_read_out_is_measured_against_the_errors():
+    """Classes left and right of 0: leads 2 sin(0.3); a point off by its whole angle may lose all of it."""
+    weight = np.array([[-1.0], [1.0]]) * (circle.basis(Float64())[:, 1] / np.sqrt(3))
+    angles, codes = [-0.6, -0.3, 0.3, 0.6], [0, 0, 1, 1]
+    sharp, blurred = walk_at(angles, codes, [1e-9] * 4), walk_at(angles, codes, [1e-9, 0.3, 1e-9, 1e-9])
+    assert _margin(sharp, (weight, np.zeros(2)), Float64()) > 1e7
+    assert _margin(blurred, (weight, np.zeros(2)), Float64()) < 1
+    assert _margin(sharp, (-weight, np.zeros(2)), Float64()) < 0
+
+
+def test_a_float64_net_has_to_pass_the_float64_forward_pass(monkeypatch):
+    """Whatever is believed of gaps and errors: here nothing at all."""
+    monkeypatch.setattr(projection_merge, "SAFE", -np.inf)
+    X, y = (1 + np.arange(40) * 2.0**-52)[:, None], [0, 1] * 20
+    assert certify(shatter(X, y), X, y).margin > 0
 
 
 def test_respacing_spreads_the_gap_between_unequal_labels():

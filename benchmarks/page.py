@@ -54,10 +54,11 @@ def show(seconds: float) -> str:
 
 
 def machine() -> str:
-    """Processor, cores and the versions that matter."""
+    """Processor, cores, how busy they were at the end, and the versions that matter."""
     packages = ("numpy", "scipy", "python-flint", "sympy", "torch")
     versions = [f"Python {platform.python_version()}", *(f"{name} {_version(name)}" for name in packages)]
-    return f"{_processor()}, {os.cpu_count()} cores, {platform.system()}; {', '.join(versions)}"
+    cores = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    return f"{_processor()}, {cores}, {platform.system()}; {', '.join(versions)}"
 
 
 def _version(name: str) -> str:

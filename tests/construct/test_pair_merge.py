@@ -335,3 +335,12 @@ def test_potential_is_what_the_classes_need():
     assert task.potential == sum(pairs.layers_needed(k) for k in (5, 4, 1)) == 5
     readable = SimpleNamespace(cyclic=codes[None], counts=np.bincount(codes)[None])
     assert task.left(readable.cyclic, readable.counts).tolist() == [0]
+
+
+def test_four_runs_of_two_classes_need_one_layer_however_many_points():
+    codes = np.repeat([1, 0, 1, 0], [9, 10, 9, 10])
+    task = pairs._Task.of(np.arange(38.0)[:, None], codes, None)
+    cyclic = np.stack([codes, np.sort(codes), np.roll(np.repeat([1, 0] * 3, [5, 6, 6, 6, 7, 8]), 0)])
+    assert task.left(cyclic, np.array([[20, 18]] * 3)).tolist() == [1, 0, 9]
+    angles = np.arange(38) * (2 * np.pi / 38)
+    assert certified(np.column_stack([np.cos(angles), np.sin(angles)]), codes.tolist()).depth <= 2

@@ -2,13 +2,16 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from flint import arb
 
 from lntheory import exact, vc
 from lntheory.errors import FileFormatError, RefutedError, UndecidedError
+from lntheory.exact import balls, shattering
 from lntheory.exact.shattering import labeling, net_from_line, net_to_line, prove_signs
 from lntheory.network import Layer, LNNet
 
@@ -138,3 +141,79 @@ def test_files_that_are_no_gzip_or_cut_off(tmp_path: Path, lines: list[str]) -> 
 def test_nets_survive_the_record(lines: list[str]) -> None:
     for line in lines[1:]:
         assert net_to_line(net_from_line(line)) == line
+
+
+# ------------------------------------------------------------------------------------- what is told, and how
+
+
+def test_a_sample_without_variance_is_refuted_and_named() -> None:
+    net = LNNet((Layer([[1.0], [0.0], [0.0]], [0.0, 0.0, 0.0]),), Layer([[1.0, 0.0, 0.0]], [5.0]), (0, 1))
+    with pytest.raises(RefutedError, match=r"^sample 1 has zero variance at layer 0$") as caught:
+        prove_signs(net, np.array([[3.0], [0.0]]), np.array([1, 1]))
+    assert caught.value.samples == (1,)
+
+
+def test_precision_doubles_up_to_the_limit_and_is_told(tmp_path: Path, monkeypatch) -> None:
+    """A net whose score is an exact tie that balls cannot see, in a record of three points on a line."""
+    tried: list[int] = []
+
+    def enclose(net: LNNet, X: np.ndarray, *, precision: int) -> balls.Enclosure:
+        tried.append(precision)
+        return balls.enclose(net, X, precision=precision)
+
+    tie = LNNet((Layer([[1.0], [0.0], [0.0]], [0.0, 0.0, 1.0]),), Layer([[1.0, 1.0, 1.0]], [0.0]), (0, 1))
+    monkeypatch.setattr(shattering, "enclose", enclose)
+    path = tmp_path / "r.gz"
+    shattering.write_record(path, shattering.header_line(np.array([[3.0]]), 1), [net_to_line(tie)])
+    with pytest.raises(
+        UndecidedError, match=r"r\.gz, labeling 0: the sign of sample 0 is undecided at"
+    ) as caught:
+        exact.verify_shattering(path)
+    assert caught.value.samples == (0,)
+    assert caught.value.precision == shattering.MAX_PRECISION
+    assert tried == [64 * 2**k for k in range(8)]
+
+
+def test_a_score_that_may_be_zero_is_undecided() -> None:
+    enclosed = balls.enclose(LNNet((), Layer([[1.0]], [0.0]), (0, 1)), np.array([[1.0], [2.0]]), precision=64)
+    touching = replace(enclosed, scores=[[arb(1, 1)], [arb(2)]])
+    assert shattering._signed(touching, np.array([1, 1])) == ([0], 2.0)
+
+
+def test_equal_records_are_equal_bytes_without_time_or_name(tmp_path: Path, lines: list[str]) -> None:
+    for name in ("a.gz", "b.gz"):
+        shattering.write_record(tmp_path / name, lines[0], lines[1:])
+    packed = (tmp_path / "a.gz").read_bytes()
+    assert packed == (tmp_path / "b.gz").read_bytes()
+    assert packed[3:8] == bytes(5)  # no name follows, and the time is zero
+    assert not any(" " in line for line in lines)
+
+
+def test_depth_zero_is_a_record_of_affine_nets(tmp_path: Path) -> None:
+    proof = vc.build_lower_bound(0, 2, tmp_path / "r.gz")
+    assert (proof.n_samples, proof.depth, proof.deepest) == (3, 0, 0)
+
+
+def test_lines_are_nets_of_two_classes_and_errors_name_the_layer(tmp_path: Path, lines: list[str]) -> None:
+    net = next(net_from_line(line) for line in lines[1:] if "weight" in line.partition("readout")[0])
+    assert net.classes == (0, 1)
+    broken = json.loads(net_to_line(net))
+    broken["layers"][0]["weight"][1][0] = "x"
+    with pytest.raises(FileFormatError, match=r"^layers\[0\]\.weight\[1\]\[0\]"):
+        net_from_line(json.dumps(broken))
+    two_rows = {"layers": [], "readout": {"weight": [[1, 0], [0, 1]], "bias": [0, 0]}}
+    with pytest.raises(FileFormatError, match=r"line 2: the read-out has 2 rows, expected 1"):
+        exact.verify_shattering(write(tmp_path / "r.gz", [lines[0], json.dumps(two_rows), *lines[2:]]))
+
+
+def test_numbers_that_json_has_not_are_not_written() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        shattering.header_line(np.array([[np.nan]]), 1)
+
+
+@pytest.mark.parametrize("first", [[], ["{"], ["[1]"]])
+def test_files_without_a_header_are_named(tmp_path: Path, first: list[str]) -> None:
+    path = tmp_path / "r.gz"
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in first).encode()))
+    with pytest.raises(FileFormatError, match=r"r\.gz, line 1: (not valid JSON|no header)"):
+        exact.verify_shattering(path)

@@ -47,8 +47,13 @@ def _row(depth: int, n_samples: int, name: str) -> tuple[str, ...]:
         )
 
     proving, margin = timed(prove)
-    rates = (show(LABELINGS / seconds) for seconds in (building, proving))
+    rates = (_rate(LABELINGS, seconds) for seconds in (building, proving))
     return (str(depth), str(n_samples), name, f"{2 ** (n_samples - 1):,}", *rates, f"{margin:.1e}")
+
+
+def _rate(count: int, seconds: float) -> str:
+    """A second, to three digits."""
+    return f"{float(show(count / seconds)):,.10g}"
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
@@ -78,7 +83,7 @@ def _records() -> Iterator[tuple[str, ...]]:
             f"{proof.n_nets:,}",
             show(building),
             show(verifying),
-            show(proof.n_nets / verifying),
+            _rate(proof.n_nets, verifying),
             f"{size / 1024:.0f}",
         )
 

@@ -9,6 +9,9 @@ construct
 ├── fold.py              one later layer: a centre that merges two points, and a re-spacing
 ├── projection_merge.py  one merge a layer, until the labels can be read out
 ├── pair_merge.py        two merges a layer
+├── fold_kernel.py       one chain of simulated annealing over folds, compiled
+├── fold_search.py       folds that bring many equal labels together, searched for
+├── pair_merge.py        two merges a layer
 └── shatter.py           the front: checks, duplicates, trivial cases, choice of method
 ```
 

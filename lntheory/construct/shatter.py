@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,10 +28,21 @@ from lntheory.validation import encode_labels
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
-METHODS = ("projection-merge", "minority-merge", "pairs")
+METHODS = ("projection-merge", "minority-merge", "pairs", "fold", "auto")
+SEARCHING = ("fold", "auto")
+TARGETS = ("float64", "float32")
+AUTO_BUDGET, AUTO_PAIRS = 150, 1000
+"""Units that ``"auto"`` spends on fold search, and the samples up to which it merges pairs."""
+QUICK = 300
+"""Samples up to which two pairs a layer are merged in less time than fold search takes for a layer."""
 
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
+
+if TYPE_CHECKING:
+    from lntheory.construct.fold_search import FoldConstruction
+
+    _Found = PairConstruction | Construction | FoldConstruction
 
 
 def shatter(
@@ -39,6 +51,9 @@ def shatter(
     *,
     method: str = "minority-merge",
     random_state: int | np.random.Generator = 0,
+    budget: int | None = None,
+    target: str = "float64",
+    n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> LNNet:
     """An explicit width-3 LN-Net that fits any labels of distinct samples (the paper's Theorem 2, shallower).
@@ -52,14 +67,25 @@ def shatter(
         Finite numbers. Equal samples must carry equal labels.
     y : sequence of str, int, float or bool, shape (n_samples,)
         Any number of classes.
-    method : {"minority-merge", "projection-merge", "pairs"}
+    method : {"minority-merge", "projection-merge", "pairs", "fold", "auto"}
         ``"projection-merge"`` is the paper's: every class is merged, at most ``max(1, m - 2)`` layers for m
         distinct samples. ``"minority-merge"`` leaves the most frequent class where it is, and ``"pairs"``
         also merges two pairs a layer: see `guaranteed_depth`. All stop as soon as the labels can be read out.
+        ``"fold"`` searches for folds that bring many equal labels together at once: far shallower, never
+        deeper than ``"pairs"``, and seconds to minutes of work. ``"auto"`` takes the shallowest that it finds
+        quickly: fold search where the budget is likely to suffice, else pairs, else single merges.
     random_state : int or numpy Generator
         The same seed gives the same net.
+    budget : int, optional
+        Units of work for ``"fold"`` (default 1500) and ``"auto"`` (150); a unit is 20,000 folds tried, some
+        0.01 to 0.1 s. More never gives a deeper net by ``"fold"``.
+    target : {"float64", "float32"}
+        The arithmetic in which the nets of fold search have to be right. Where none is found, the merges'
+        float64 or dyadic net is returned.
+    n_jobs : int
+        Threads for fold search; immaterial for the net.
     progress : callable, optional
-        Called as ``progress(merges done, merges at most)``; starts afresh if the construction tries again.
+        Called as ``progress(merges or units done, at most)``; starts afresh if the construction tries again.
 
     Returns
     -------
@@ -68,14 +94,15 @@ def shatter(
         the plain float64 forward pass gives every sample its label, else ``"dyadic"``: wider parameters,
         needed where thousands of samples or nearly equal samples exceed what float64 can carry.
         ``net.provenance`` holds the method, the seed, the pair of samples merged by each layer (of
-        ``"pairs"``: a list of pairs) and the smallest ratio of gap to error bound met on the way.
+        ``"pairs"``: a list of pairs; folds merge none) and the smallest ratio of gap to error bound met on
+        the way. Of ``"fold"`` and ``"auto"`` also the construction taken, what was tried, the units spent.
 
     Raises
     ------
     ConflictingLabelsError
         If two equal samples carry different labels; names both.
     InvalidInputError
-        For NaN, infinities, wrong shapes, no samples, unusable labels or an unknown method.
+        For NaN, infinities, wrong shapes, no samples, unusable labels, or options that do not exist.
 
     References
     ----------
@@ -87,23 +114,28 @@ def shatter(
     >>> net.depth, net.width, net.predict([[0, 1], [1, 1]]).tolist()
     (1, 3, ['odd', 'even'])
     """
-    if method not in METHODS:
-        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    _check_options(method, budget, target, n_jobs)
     samples = samples_of(X)
     codes, classes = _classes(y, len(samples))
     kept = _distinct(samples, codes, classes)
     rng, seed = _generator(random_state)
     provenance: dict[str, Any] = {"method": method, "seed": seed}
-    readout = _depth_zero(samples[kept], codes[kept], len(classes))
+    X, codes = samples[kept], codes[kept]
+    readout = _depth_zero(X, codes, len(classes))
     if readout is not None:
         return LNNet((), readout, classes, provenance={**provenance, "merges": []})
-    found: PairConstruction | Construction
+    found: _Found
     if method == "pairs":
-        found = pair_merge(samples[kept], codes[kept], rng=rng, progress=progress)
-        provenance["merges"] = [[[int(kept[i]) for i in pair] for pair in layer] for layer in found.merges]
+        found = pair_merge(X, codes, rng=rng, progress=progress)
+    elif method in SEARCHING:
+        options = {"target": target, "n_jobs": n_jobs}
+        found, tried = _searched(X, codes, method, budget, rng, progress, options)
+        provenance |= tried
     else:
-        minority = method == "minority-merge"
-        found = merge(samples[kept], codes[kept], minority=minority, rng=rng, progress=progress)
+        found = merge(X, codes, minority=method == "minority-merge", rng=rng, progress=progress)
+    if isinstance(found, PairConstruction):
+        provenance["merges"] = [[[int(kept[i]) for i in pair] for pair in layer] for layer in found.merges]
+    elif isinstance(found, Construction):
         provenance["merges"] = [[int(kept[i]) for i in pair] for pair in found.merges]
     provenance["safety"] = found.safety
     return LNNet(found.layers, found.readout, classes, provenance=provenance)
@@ -118,7 +150,7 @@ def guaranteed_depth(
     ----------
     class_sizes : sequence of int
         Distinct samples a class, each at least 1.
-    method : {"minority-merge", "projection-merge", "pairs"}
+    method : {"minority-merge", "projection-merge", "pairs", "fold"}
     general_position : bool
         Whether, after a generic projection to the plane (so n_features >= 2), no three samples are collinear
         and no three lines through disjoint pairs of samples are concurrent or parallel.
@@ -132,7 +164,7 @@ def guaranteed_depth(
         over the other classes of two or more samples, ``max(1, s)`` in general position, else ``s + 1``
         (ceil(k / 2) and one more for two classes). Classes of four samples, if there are no others but single
         ones, count as not in general position: in the plane one of the four may lie inside the triangle of
-        the rest. 0 for one class.
+        the rest. What is proved of ``"pairs"`` holds for ``"fold"``, which is never deeper. 0 for one class.
 
     Examples
     --------
@@ -144,13 +176,13 @@ def guaranteed_depth(
     sizes = [int(size) for size in class_sizes]
     if not sizes or min(sizes) < 1:
         raise InvalidInputError(f"class_sizes={sizes}; give one positive number a class")
-    if method not in METHODS:
-        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if method not in METHODS or method == "auto":
+        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS[:-1])}")
     if len(sizes) == 1:
         return 0
     if method == "projection-merge":
         return max(1, sum(sizes) - 2)
-    if method == "pairs":
+    if method in ("pairs", "fold"):
         merged = sorted(sizes)[:-1]
         halves = sum(layers_needed(size) for size in merged)
         all_fours = 4 in merged and set(merged) <= {1, 4}
@@ -159,7 +191,96 @@ def guaranteed_depth(
     return max(1, merges) if general_position else merges + 1
 
 
+# ------------------------------------------------------------------------------------------- fold and auto
+
+
+class _DeepEnough(Exception):
+    """A construction has come to the depth at which it is of no more use."""
+
+
+def _searched(
+    X: FloatArray,
+    codes: Codes,
+    method: str,
+    budget: int | None,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None,
+    options: dict[str, Any],
+) -> tuple[_Found, dict[str, Any]]:
+    """The shallowest of fold search and pairs, and what was tried.
+
+    The pairs are those that ``method="pairs"`` merges; they come first if that is quick.
+    """
+    from lntheory.construct.fold_search import BUDGET, FoldSearch, fold_search  # numba takes a while to load
+
+    twin, seed = copy.deepcopy(rng), int(rng.integers(2**63))
+    units = budget if budget is not None else BUDGET if method == "fold" else AUTO_BUDGET
+    tried: dict[str, int | None] = {}
+    if method == "auto" and len(X) > AUTO_PAIRS and not _promising(len(X), units):
+        merged = merge(X, codes, minority=True, rng=twin, progress=progress)
+        return merged, {"construction": "minority-merge", "tried": {}, "units": 0, "budget": units}
+    pairs: PairConstruction | None = None
+    if len(X) <= QUICK or not (method == "fold" or _promising(len(X), units)):
+        pairs = pair_merge(X, codes, rng=twin, progress=progress)
+    search = FoldSearch(None, 0, 0)
+    if method == "fold" or _promising(len(X), units):
+        below = None if pairs is None else len(pairs.layers)
+        search = fold_search(X, codes, seed=seed, budget=units, below=below, progress=progress, **options)
+        tried["fold"] = None if search.found is None else len(search.found.layers)
+    if pairs is None:
+        pairs = _shallower_pairs(X, codes, search.found, twin, progress)
+    tried["pairs"] = None if pairs is None else len(pairs.layers)
+    found: _Found | None = search.found
+    if found is None or (pairs is not None and len(pairs.layers) < len(found.layers)):
+        found = pairs
+    assert found is not None
+    name = "fold" if found is search.found else "pairs"
+    return found, {
+        "construction": name, "tried": tried, "units": search.units, "runs": search.runs, "budget": units,
+        "target": options["target"] if name == "fold" else "float64",
+    }  # fmt: skip
+
+
+def _promising(n_samples: int, units: int) -> bool:
+    """Whether a run of fold search, a layer for some ten samples, is likely to end within these units."""
+    from lntheory.construct.fold_search import CHAINS
+
+    return units * 10 >= CHAINS * n_samples
+
+
+def _shallower_pairs(
+    X: FloatArray, codes: Codes, found: FoldConstruction | None, rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None,
+) -> PairConstruction | None:  # fmt: skip
+    """Two pairs a layer, unless that comes to as many layers as were found already."""
+
+    def watch(done: int, total: int) -> None:
+        if found is not None and done >= len(found.layers):
+            raise _DeepEnough
+        if progress is not None and found is None:
+            progress(done, total)
+
+    try:
+        return pair_merge(X, codes, rng=rng, progress=watch)
+    except _DeepEnough:
+        return None
+
+
 # ------------------------------------------------------------------------------------------------ the input
+
+
+def _check_options(method: str, budget: int | None, target: str, n_jobs: int) -> None:
+    if method not in METHODS:
+        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
+    if target not in TARGETS:
+        raise InvalidInputError(f"target={target!r}; choose one of {', '.join(TARGETS)}")
+    if method not in SEARCHING and (budget is not None or target != "float64"):
+        raise InvalidInputError(f"budget and target are for {' and '.join(SEARCHING)}, not for {method}")
+    for name, value in (("budget", budget), ("n_jobs", n_jobs)):
+        if name == "budget" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InvalidInputError(f"{name}={value!r}; give a positive integer")
 
 
 def _classes(y: Iterable[Any], n_samples: int) -> tuple[Codes, tuple[Label, ...]]:

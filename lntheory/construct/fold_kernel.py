@@ -1,0 +1,291 @@
+r"""The inner loop of fold search: one chain of simulated annealing over folds, compiled where numba works.
+
+Points of an arc are given by ``u = tan(angle / 2)``, increasing. A fold with its tangents at ``c - h`` and
+``c + h`` sends u to the slope ``tau = 2 w / (1 + w^2)``, ``w = (u - c) / h``: the points between the tangents
+(the near chain) ascend with u, the others (the far chain) descend, so that their images are a merge of two
+sorted chains::
+
+       tau  1 ┤        .·'·.
+              │      .'    :  `·.            near: between the tangents, upwards
+            0 ┤    .'      :      ` · . _    far: from c - h leftwards, round the end, back to c + h
+              │  .'        :
+           -1 ┤·:          :
+              └─┴──────────┴───────────► u
+              c - h      c + h
+
+The objective is local: ``RUN`` bits a boundary between unequal labels, and ``GAP`` times the bits by which
+its gap is finer than the places of its neighbours. A later layer can widen any part of the arc; what it
+cannot do is to part two labels that are closer together than their neighbours are.
+
+Random numbers come from outside, and every operation is correctly rounded but for the logarithm: compiled or
+not, a chain ends at the same fold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DRAWS", "FIRST", "LAST", "SINGLE", "anneal"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUN, GAP = 4.0, 0.7
+"""What a boundary costs, and a bit of its gap."""
+NOISE = 6.0
+"""What a bit costs by which a gap is less safe, against the errors of its two points, than it should be."""
+NEVER = 1e18
+"""The objective of a fold that puts points of unequal label in one place."""
+DRAWS = 7
+"""Random numbers a step: which move (2), how many points away (2 x 2: at most, and a share), a normal one."""
+SINGLE, FIRST, LAST = 0, 1, 2
+"""What a point is: itself, or the first or the last point of a run of equal labels, kept whole."""
+
+
+def _compiled(function: F) -> F:
+    """The function, compiled on its first call; as it is where numba is missing or fails to load."""
+    try:
+        from numba import njit
+    except Exception:  # a core dependency, but not there on every platform: slower, the same nets
+        return function
+    try:
+        return cast(F, njit(error_model="numpy", nogil=True, cache=True)(function))
+    except RuntimeError:  # nowhere to keep what was compiled
+        return cast(F, njit(error_model="numpy", nogil=True)(function))
+
+
+@_compiled
+def _halves(
+    t: FloatArray, errors: FloatArray, unit: float, beta: float, kappa: float, u: FloatArray, eu: FloatArray
+) -> None:  # fmt: skip
+    """``u = tan(angle / 2)`` of the slopes ``kappa (t + beta) / (1 + beta t)``, and the errors of u."""
+    for i in range(len(t)):
+        below = 1 + beta * t[i]
+        s = kappa * (t[i] + beta) / below
+        square = 1 + s * s
+        u[i] = s / (1 + math.sqrt(square))
+        stretch = kappa * (1 - beta * beta) / (below * below * square)
+        eu[i] = (stretch * errors[i] + 3 * unit) * 0.5 * (1 + u[i] * u[i])
+
+
+@_compiled
+def _place(u: FloatArray, x: float) -> int:
+    """How many of the ascending u are below x."""
+    low, high = 0, len(u)
+    while low < high:
+        middle = (low + high) // 2
+        if u[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_compiled
+def _objective(
+    u: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
+    c: float, h: float, tau: FloatArray, order: IntArray,
+) -> float:  # fmt: skip
+    """Cost of the fold; `tau` and `order` receive the images and whose they are."""
+    n = len(u)
+    first, end = _place(u, c - h), _place(u, c + h)
+    left = n - (end - first)
+    far = first - 1 if first > 0 else n - 1
+    near = first
+    inverse = 1.0 / h
+    tau_far, tau_near = 2.0, 2.0
+    if left > 0:
+        w = (u[far] - c) * inverse
+        tau_far = 2 * w / (1 + w * w)
+    if near < end:
+        w = (u[near] - c) * inverse
+        tau_near = 2 * w / (1 + w * w)
+    open_far, open_near = -1, -1  # labels of the runs that the two chains are inside of
+    if 0 < first < n and kind[first - 1] == FIRST and kind[first] == LAST:
+        open_far = codes[first]
+        open_near = codes[first]
+    for k in range(n):
+        if tau_far < tau_near:
+            label, i = codes[far], far
+            if open_near >= 0 and open_near != label:
+                return NEVER
+            if kind[far] == LAST:
+                open_far = label
+            elif kind[far] == FIRST:
+                open_far = -1
+            tau[k] = tau_far
+            left -= 1
+            far = far - 1 if far > 0 else n - 1
+            if left > 0:
+                w = (u[far] - c) * inverse
+                tau_far = 2 * w / (1 + w * w)
+            else:
+                tau_far = 2.0
+        else:
+            label, i = codes[near], near
+            if open_far >= 0 and open_far != label:
+                return NEVER
+            if kind[near] == FIRST:
+                open_near = label
+            elif kind[near] == LAST:
+                open_near = -1
+            tau[k] = tau_near
+            near += 1
+            if near < end:
+                w = (u[near] - c) * inverse
+                tau_near = 2 * w / (1 + w * w)
+            else:
+                tau_near = 2.0
+        order[k] = i
+    product, bits, boundaries, noise = 1.0, 0.0, 0, 0.0
+    check = 1e13 * unit * safe
+    for k in range(n - 1):
+        i, j = order[k], order[k + 1]
+        if codes[i] != codes[j]:
+            gap = tau[k + 1] - tau[k]
+            room = (tau[k + 2] if k + 2 < n else tau[k + 1]) - (tau[k - 1] if k > 0 else tau[k])
+            if room < 2 * gap and (k == 0 or k + 2 >= n):
+                room = 2 * gap
+            if not (gap > 0 and room > 0):
+                return NEVER
+            product *= gap / room
+            boundaries += 1
+            if product < 1e-200:
+                if product <= 0.0:
+                    return NEVER
+                bits += math.log2(product)
+                product = 1.0
+            if gap < check:
+                lost = _error(u[i], errors[i], unit, c, h) + _error(u[j], errors[j], unit, c, h)
+                if gap < safe * lost:
+                    noise += math.log2(safe * lost / gap)
+    return RUN * boundaries - GAP * (bits + math.log2(product)) + NOISE * noise
+
+
+@_compiled
+def _error(u: float, error: float, unit: float, c: float, h: float) -> float:
+    """Error of the image of u, if that of u is `error`: stretched, and rounded."""
+    w = (u - c) / h
+    square = 1 + w * w
+    return error * 2 * abs(1 - w * w) / (square * square) / h + 3 * unit * (1 + u * u) / (h * h * square)
+
+
+@_compiled
+def anneal(
+    t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
+    kappa: float, draws: FloatArray, scales: FloatArray, limits: FloatArray, temperatures: FloatArray,
+) -> tuple[float, float, float, float, float]:  # fmt: skip
+    """The best of a chain of folds: its objective, the shape (beta, kappa), and the tangents' c and h.
+
+    Parameters
+    ----------
+    t : ndarray, shape (n,)
+        Ascending slopes from -1 to 1, before the shape.
+    codes, kind : ndarray of int, shape (n,)
+    errors : ndarray, shape (n,)
+        Bounds of the errors of t.
+    unit : float
+        The unit round-off.
+    safe : float
+        The ratio of gap to errors from which on no more is asked for.
+    kappa : float
+        The shape to start with.
+    draws : ndarray, shape (n_steps, DRAWS)
+    scales : ndarray, shape (n_steps,)
+        Sizes of steps, relative.
+    limits : ndarray, shape (n_steps,)
+        Standard exponential numbers: how much worse a step may be, in units of the temperature.
+    temperatures : ndarray, shape (n_steps,)
+    """
+    n = len(t)
+    u, other = np.empty(n), np.empty(n)
+    tau, order = np.empty(n), np.empty(n, np.int64)
+    ends = np.empty(2)
+    eu, other_eu = np.empty(n), np.empty(n)
+    beta = draws[0, 0] - 0.5
+    kappa = kappa * (0.4 + 3 * draws[0, 1] * draws[0, 1])
+    most, least = 4000.0, 0.02
+    _halves(t, errors, unit, beta, kappa, u, eu)
+    at = u[0] + (u[n - 1] - u[0]) * draws[0, 3]
+    h = 0.5 * (u[n - 1] - u[0]) * scales[0]
+    if h < 1e-3:
+        h = 1e-3
+    c = at + h
+    cost = _objective(u, codes, kind, eu, unit, safe, c, h, tau, order)
+    best, best_beta, best_kappa, best_c, best_h = cost, beta, kappa, c, h
+    for step in range(1, len(temperatures)):
+        x, y, normal, scale = draws[step, 0], draws[step, 1], draws[step, 6], scales[step]
+        new_beta, new_kappa, new_c, new_h = beta, kappa, c, h
+        shaped = x < 0.1
+        if shaped:
+            if y < 0.5:
+                new_beta = beta + scale * normal
+                if abs(new_beta) > 0.95:
+                    continue
+            else:
+                new_kappa = kappa * (1 + scale * normal) if normal > 0 else kappa / (1 - scale * normal)
+                if new_kappa > most or new_kappa < least:
+                    continue
+            fine = True
+            for z in range(2):  # the tangents stay between the points where they are
+                tangent = c - h if z == 0 else c + h
+                if abs(tangent) < 0.999:
+                    s = 2 * tangent / (1 - tangent * tangent) / kappa
+                    down = 1 - beta * s
+                    back = (s - beta) / down if down != 0 else 2.0
+                    down = 1 + new_beta * back
+                    if down == 0:
+                        fine = False
+                    else:
+                        s = new_kappa * (back + new_beta) / down
+                        tangent = s / (1 + math.sqrt(1 + s * s))
+                ends[z] = tangent
+            if not fine or ends[1] <= ends[0]:
+                continue
+            _halves(t, errors, unit, new_beta, new_kappa, other, other_eu)
+            new_c, new_h = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
+        elif x < 0.45:  # put a near point onto a far one, one tangent staying
+            left = y < 0.5
+            tangent = c - h if left else c + h
+            i = _place(u, tangent)
+            near, far = int(draws[step, 2] * draws[step, 3]), int(draws[step, 4] * draws[step, 5])
+            i_near = (i + near if left else i - 1 - near) % n
+            i_far = (i - 1 - far if left else i + far) % n
+            if codes[i_near] != codes[i_far]:
+                continue
+            p, q = u[i_near] - tangent, u[i_far] - tangent
+            if p == 0 or q == 0:
+                continue
+            middle = 0.5 * (1 / p + 1 / q)
+            if middle == 0 or (middle < 0) == left:
+                continue
+            reach = 1 / middle
+            new_c, new_h = tangent + reach / 2, abs(reach) / 2
+        elif y < 0.4:
+            new_c = c + scale * h * normal
+        elif y < 0.8:
+            new_h = h * (1 + scale * normal) if normal > 0 else h / (1 - scale * normal)
+        elif y < 0.9:
+            new_c = c + scale * normal
+        else:
+            new_c, new_h = c + scale * h * normal / 2, h - scale * h * normal / 2
+        if not 1e-4 < new_h < 1e3:
+            continue
+        if shaped:
+            new = _objective(other, codes, kind, other_eu, unit, safe, new_c, new_h, tau, order)
+        else:
+            new = _objective(u, codes, kind, eu, unit, safe, new_c, new_h, tau, order)
+        if new <= cost + temperatures[step] * limits[step]:
+            cost, beta, kappa, c, h = new, new_beta, new_kappa, new_c, new_h
+            if shaped:
+                u, other = other, u
+                eu, other_eu = other_eu, eu
+            if cost < best:
+                best, best_beta, best_kappa, best_c, best_h = cost, beta, kappa, c, h
+    return best, best_beta, best_kappa, best_c, best_h

@@ -1,0 +1,553 @@
+r"""Fold search: folds of the circle that bring many equal labels together at once [ours].
+
+A layer sends z to the direction of ``A (z - o)``: from outside the circle, o sees it folded two-to-one onto
+an arc (`circle`). Four numbers describe a fold: the tangents' ``c -/+ h`` in ``u = tan(angle / 2)``, and the
+shape (beta, kappa) with which the layer before has spread its arc. A merge spends them on one or two pairs of
+points; here they are searched for, by simulated annealing of a local objective (`fold_kernel`)::
+
+       a b a a b · b a                 a a b · b b a        runs of equal labels disappear where the far and
+      (───────────────)    ──────►     ─────────────►       the near chain fall into step: about a tenth of
+       near    far                     one layer later      the layers that merges take
+
+Nothing is ever dropped: the samples of a run fall close together, not onto each other, and a later fold may
+part them again. Every point carries an error bound, as in `fold`, and the folds of a layer compete by the
+objective *and* by safety, the smallest gap over error. The weights are rounded first and the points computed
+from the rounded weights, so that errors do not pile up unseen.
+
+One *unit* of work is one chain of `STEPS` folds. A run takes `CHAINS` units a layer; runs, from different
+first layers, follow each other until the budget is spent or `PATIENCE` of them have found nothing shallower;
+one that cannot be shallower than the best is given up. The order of the units is fixed: a larger budget
+continues where a smaller one stopped, and the number of threads is immaterial.
+
+References
+----------
+Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lntheory.construct import circle
+from lntheory.construct.arithmetic import Float64
+from lntheory.construct.fold import ROUNDING
+from lntheory.construct.fold_kernel import DRAWS, FIRST, GAP, LAST, NOISE, RUN, SINGLE, anneal
+from lntheory.construct.lift import powers_of_two, projections
+from lntheory.construct.readout import readout
+from lntheory.network import Layer, LNNet
+
+__all__ = ["BUDGET", "CHAINS", "FoldConstruction", "FoldSearch", "fold_search"]
+
+BUDGET = 1500
+"""Units of work, unless told otherwise."""
+STEPS, CHAINS, BEAM = 20_000, 12, 1
+"""Folds tried in a unit, units a layer, and how many arcs are carried on from layer to layer."""
+HOT, COLD = 6.0, 0.3
+"""Temperatures at the beginning and the end of a chain, in bits."""
+LIFTS, ROUNDS, MUTANTS = 256, 24, 32
+"""First layers drawn, and how often how many variations of the best one are tried."""
+STALLED, PATIENCE = 12, 12
+"""Layers without progress after which a run is given up, and runs after which the search is."""
+SOLID = 0.6
+"""Share of the points that are ends of runs below which half of the chains keep runs whole."""
+RESERVE, MOST_RESERVED = 0.06, 26.0
+"""Bits of safety kept for later layers: for each boundary between unequal labels, and at most."""
+SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100, 300, 1000.0])
+"""Shapes (beta, kappa) tried to spread the points of an arc."""
+
+Progress = Callable[[int, int], None]
+Map = Callable[..., Iterable[Any]]
+FloatArray = NDArray[np.float64]
+Codes = NDArray[np.int64]
+EXACT = Float64()
+
+
+@dataclass(frozen=True)
+class Target:
+    """The arithmetic in which the net has to be right, its unit round-off, and the least gap / error."""
+
+    name: str
+    unit: float
+    least: float
+
+    @classmethod
+    def of(cls, name: str) -> Target:
+        """``"float64"`` or ``"float32"``."""
+        return {
+            "float64": cls("float64", 2.0**-53, 2.0**4),
+            "float32": cls("float32", 2.0**-24, 2.0**2),
+        }[name]
+
+    def rounded(self, values: FloatArray) -> FloatArray:
+        """The nearest numbers of this arithmetic, as float64."""
+        return values.astype(np.float32).astype(np.float64) if self.name == "float32" else values
+
+    def predicts(self, net: LNNet, X: FloatArray, codes: Codes) -> bool:
+        """Whether the plain forward pass in this arithmetic, and the careful one, are right everywhere."""
+        dtype = np.float32 if self.name == "float32" else np.float64
+        plain = net.winners(net.plain_scores(X, dtype))
+        return bool((plain == codes).all() and (net.predict(X) == codes).all())
+
+
+@dataclass(frozen=True)
+class FoldConstruction:
+    """The layers and read-out of a net, and the smallest gap / error met."""
+
+    layers: tuple[Layer, ...]
+    readout: Layer
+    safety: float
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be fitted; `scale` holds the powers of two that bring every feature near 1.
+
+    The safety wanted begins with `reserve` bits more than needed, at so many `boundaries`.
+    """
+
+    X: FloatArray
+    codes: Codes
+    scale: FloatArray
+    target: Target
+    reserve: float = 0.0
+    boundaries: float = 1.0
+
+    def wanted(self, boundaries: int) -> float:
+        """Gap / error that should be left when there are so many boundaries between unequal labels.
+
+        Errors grow with the layers: a safety spent at the beginning is missing in the end.
+        """
+        left = (boundaries / self.boundaries) ** 0.5
+        return float(self.target.least * 2.0 ** (4 + self.reserve * min(left, 1.0)))
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """Points after a layer whose shape is still to be chosen.
+
+    Attributes
+    ----------
+    before : ndarray, shape (n, d)
+        What goes into the layer: samples, or points of the circle.
+    errors : ndarray, shape (n,), or None
+        Bounds of the angles of `before`; None if those are the samples, brought near 1.
+    rows, offset : ndarray, shapes (2, d) and (2,)
+        ``(den, num) = rows @ before + offset``, den > 0.
+    t : ndarray, shape (n,)
+        ``num / den``, ascending from -1 to 1.
+    samples, codes : ndarray of int, shape (n,)
+    """
+
+    before: FloatArray
+    errors: FloatArray | None
+    rows: FloatArray
+    offset: FloatArray
+    t: FloatArray
+    samples: Codes
+    codes: Codes
+
+    @classmethod
+    def of(
+        cls,
+        before: FloatArray,
+        errors: FloatArray | None,
+        rows: FloatArray,
+        offset: FloatArray,
+        samples: Codes,
+        codes: Codes,
+    ) -> _Arc | None:
+        """The arc of these slopes, sorted and brought to [-1, 1]; None if it is a point."""
+        den, num = rows @ before.T + offset[:, None]
+        slopes = num / den
+        order = np.argsort(slopes, kind="stable")
+        low, high = slopes[order[0]], slopes[order[-1]]
+        if not (high > low and np.isfinite(high - low) and (den > 0).all()):
+            return None
+        middle, half = (low + high) / 2, (high - low) / 2
+        rows = np.stack([rows[0], (rows[1] - middle * rows[0]) / half])
+        offset = np.array([offset[0], (offset[1] - middle * offset[0]) / half])
+        t = np.clip((slopes[order] - middle) / half, -1.0, 1.0)
+        errors = None if errors is None else errors[order]
+        return cls(before[order], errors, rows, offset, t, samples[order], codes[order])
+
+    @property
+    def ends(self) -> Codes:
+        """Indices before which the label changes."""
+        return np.flatnonzero(self.codes[1:] != self.codes[:-1]) + 1
+
+    def spread(self, *, readable: bool = False) -> tuple[float, float]:
+        """The shape that makes the gaps between unequal labels largest: their product, or the least."""
+        at = self.ends
+        a, b = self.t[at - 1], self.t[at]
+        betas, kappas = SHAPES[0][:, None, None], SHAPES[1][None, :, None]
+        angles = [np.arctan(kappas * (t + betas) / (1 + betas * t)) for t in (a, b)]
+        gaps = np.maximum(angles[1] - angles[0], 1e-300)
+        ranges = 2 * np.arctan(kappas)
+        value = gaps.min(axis=2) if readable else np.log2(gaps / ranges).sum(axis=2)
+        i, j = np.unravel_index(int(np.argmax(value)), value.shape)
+        return float(SHAPES[0][i]), float(SHAPES[1][j])
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Points of the circle after a layer, in order along their arc, and that layer as it is rounded."""
+
+    weight: FloatArray
+    bias: FloatArray
+    points: FloatArray
+    errors: FloatArray
+    samples: Codes
+    codes: Codes
+
+    def safety(self) -> float:
+        """Smallest gap / error between neighbouring runs of unequal label; 0 if points are out of order.
+
+        Of every point to the nearest unequal ones on either side, not only of those at the ends of runs.
+        """
+        at = np.flatnonzero(self.codes[1:] != self.codes[:-1])
+        runs = np.searchsorted(at, np.arange(len(self.codes)))
+        before, after = np.flatnonzero(runs > 0), np.flatnonzero(runs < len(at))
+        i = np.concatenate([at[runs[before] - 1], after])
+        j = np.concatenate([before, at[runs[after]] + 1])
+        p, q = self.points[i], self.points[j]
+        gaps = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
+        gaps = np.where((p * q).sum(axis=1) > 0, gaps, np.sign(gaps))  # on an arc shorter than a half circle
+        ratios = gaps / (self.errors[i] + self.errors[j])
+        worst = float(ratios.min(initial=1e300))
+        return max(worst, 0.0) if not np.isnan(ratios).any() else 0.0
+
+    def fold(self, c: float, h: float) -> _Arc | None:
+        """Seen through the fold with tangents ``c -/+ h``."""
+        square = h * h + c * c
+        rows = np.array([[(square - 1) / 2, -c], [-h * c, h]])
+        offset = np.array([(square + 1) / 2, -h * c])
+        size = max(1.0, square)
+        return _Arc.of(self.points, self.errors, rows / size, offset / size, self.samples, self.codes)
+
+
+def _shaped(task: _Task, arc: _Arc, beta: float, kappa: float) -> _Points:
+    """The layer with its shape, rounded, and where it takes the points."""
+    rows = np.stack([arc.rows[0] + beta * arc.rows[1], kappa * (arc.rows[1] + beta * arc.rows[0])])
+    offset = np.array([arc.offset[0] + beta * arc.offset[1], kappa * (arc.offset[1] + beta * arc.offset[0])])
+    size = np.sqrt(max((rows * rows).sum(), (offset * offset).sum()))
+    rows, offset = rows / size, offset / size
+    return (_from_samples if arc.errors is None else _from_circle)(task, arc, rows, offset)
+
+
+def _from_samples(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -> _Points:
+    columns, samples = circle.basis(EXACT), task.X[arc.samples]
+    weight, bias = columns @ rows, columns @ offset
+    # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
+    excess = np.frexp(np.abs(weight))[1] + np.frexp(task.scale)[1]
+    factor = np.ldexp(1.0, int(min((1000 if task.target.name == "float64" else 100) - excess.max(), 0)))
+    weight, bias = task.target.rounded(weight * factor * task.scale), task.target.rounded(bias * factor)
+    planar = (samples @ weight.T + bias) @ columns
+    rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
+    errors = np.sqrt((rounding * rounding).sum(axis=1) / (planar * planar).sum(axis=1))
+    points = circle.directions(planar, EXACT)
+    return _Points(weight, bias, points, ROUNDING * task.target.unit * errors, arc.samples, arc.codes)
+
+
+def _from_circle(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -> _Points:
+    """Errors grow by the largest ``|d image / d angle|`` within them; then comes the layer's own rounding."""
+    assert arc.errors is not None
+    weight, bias = circle.space(rows, offset, EXACT)
+    weight, bias = task.target.rounded(weight), task.target.rounded(bias)
+    points = circle.image(arc.before, weight, bias, EXACT)
+    seen = arc.before @ rows.T + offset
+    turned = np.stack([-arc.before[:, 1], arc.before[:, 0]], axis=1) @ rows.T
+    norm = np.sqrt((rows * rows).sum())
+    length, moved = np.sqrt((seen * seen).sum(axis=1)), norm * arc.errors
+    facing = np.abs(seen[:, 0] * turned[:, 1] - seen[:, 1] * turned[:, 0])
+    nearest = length - moved
+    errors = arc.errors * (facing + (length + moved) * moved) / (nearest * nearest)
+    errors = errors + ROUNDING * task.target.unit * (norm + np.sqrt((offset * offset).sum())) / length
+    errors = np.where(nearest > 0, errors, np.inf)
+    return _Points(weight, bias, points, errors, arc.samples, arc.codes)
+
+
+# --------------------------------------------------------------------------------------------- one layer
+
+
+@dataclass(frozen=True)
+class _Node:
+    """An arc, the layers before its own, the smallest gap / error so far, and how little is left to do."""
+
+    arc: _Arc
+    path: tuple[Layer, ...]
+    safety: float
+    score: float
+
+    @property
+    def depth(self) -> int:
+        """Layers, the arc's own counted."""
+        return len(self.path) + 1
+
+
+def _local(t: FloatArray, codes: Codes) -> FloatArray:
+    """The objective of `fold_kernel` of K arcs: ascending slopes (K, n), their labels; inf if some meet."""
+    gaps = np.diff(t, axis=1)
+    wide = np.pad(t, ((0, 0), (1, 1)), mode="edge")
+    room = wide[:, 3:] - wide[:, :-3]
+    room[:, [0, -1]] = np.maximum(room[:, [0, -1]], 2 * gaps[:, [0, -1]])
+    apart = codes[:, 1:] != codes[:, :-1]
+    bits = np.log2(np.where(apart, gaps / room, 1.0))
+    total: FloatArray = RUN * apart.sum(axis=1) - GAP * bits.sum(axis=1)
+    return np.where(np.isnan(total), np.inf, total)
+
+
+def _node(task: _Task, arc: _Arc | None, path: tuple[Layer, ...], safety: float) -> _Node | None:
+    """The arc judged: by its objective, and by how safe its gaps are when it is spread."""
+    if arc is None:
+        return None
+    shape = arc.spread(readable=circle.is_readable(arc.codes))
+    now = _shaped(task, arc, *shape).safety()
+    if not min(safety, now) >= task.target.least:
+        return None
+    lost = max(0.0, float(np.log2(task.wanted(len(arc.ends)) / now)))
+    score = float(_local(arc.t[None], arc.codes[None])[0]) + NOISE * lost
+    return _Node(arc, path, safety, score) if np.isfinite(score) else None
+
+
+def _chain(
+    task: _Task, arc: _Arc, errors: FloatArray, t: FloatArray, kappa: float, whole: bool, seed: list[int]
+) -> tuple[float, float, float, float, float]:  # fmt: skip
+    """One unit of work: a chain of folds."""
+    rng = np.random.default_rng(seed)
+    codes, kind = arc.codes, np.full(len(t), SINGLE)
+    if whole:
+        first = np.append(True, codes[1:] != codes[:-1])
+        last = np.append(first[1:], True)
+        kind = np.where(first & last, SINGLE, np.where(first, FIRST, LAST))
+        t, codes, kind, errors = (part[first | last] for part in (t, codes, kind, errors))
+    draws = rng.random((STEPS, DRAWS))
+    draws[:, [2, 4]] = np.floor(len(t) ** draws[:, [2, 4]]) + 1
+    draws[:, 6] = rng.standard_normal(STEPS)
+    scales, limits = np.exp(rng.uniform(-10, 0, STEPS)), rng.standard_exponential(STEPS)
+    scales[0] = scales[0] ** 0.5
+    heats = HOT * (COLD / HOT) ** np.linspace(0, 1, STEPS)
+    found: tuple[float, float, float, float, float] = anneal(
+        t,
+        codes,
+        kind,
+        errors,
+        task.target.unit,
+        task.wanted(len(arc.ends)),
+        kappa,
+        draws,
+        scales,
+        limits,
+        heats,
+    )
+    return found
+
+
+def _children(task: _Task, node: _Node, n_chains: int, seed: list[int], map_: Map) -> list[_Node]:
+    """What one more fold makes of the node, one for each chain whose fold is safe."""
+    arc = node.arc
+    beta, kappa = arc.spread()
+    t = (arc.t + beta) / (1 + beta * arc.t)
+    errors = _shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
+    whole = 2 * (len(arc.ends) + 1) < SOLID * len(t)
+
+    def chain(number: int) -> tuple[float, float, float, float, float]:
+        return _chain(task, arc, errors, t, kappa, whole and number % 2 == 1, [*seed, number])
+
+    children = []
+    for _, more, shape, c, h in map_(chain, range(n_chains)):
+        points = _shaped(task, arc, (beta + more) / (1 + beta * more), shape)
+        safety = min(node.safety, points.safety())
+        if safety >= task.target.least:
+            path = (*node.path, Layer(points.weight, points.bias))
+            child = _node(task, points.fold(c, h), path, safety)
+            if child is not None:
+                children.append(child)
+    return children
+
+
+# ------------------------------------------------------------------------------------------ the first layer
+
+
+def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
+    """The best first layer found: a random projection, improved by small changes.
+
+    In two or more dimensions it folds too: labels far apart in the plane may get neighbouring slopes.
+    """
+    scaled = task.X * task.scale
+    movable = np.ones(len(task.codes), dtype=bool)
+    drawn = list(islice(projections(scaled, task.codes, movable, False, rng), LIFTS))
+    centre = drawn[0].centre
+    u, w = np.array([lift.u for lift in drawn]), np.array([lift.w for lift in drawn])
+    best, value = (u[0], w[0]), np.inf
+    sizes = np.abs(u).mean(axis=0), np.abs(w).mean(axis=0)
+    for _ in range(ROUNDS if task.X.shape[1] > 1 else 1):
+        values = _lifted(scaled - centre, u, w, task.codes)
+        k = int(np.argmin(values))
+        if values[k] < value:
+            best, value = (u[k], w[k]), values[k]
+        steps = np.exp(rng.uniform(-8, -1, (MUTANTS, 1)))
+        u = best[0] + steps * sizes[0] * rng.standard_normal((MUTANTS, len(centre)))
+        w = best[1] + steps * sizes[1] * rng.standard_normal((MUTANTS, len(centre)))
+    if not np.isfinite(value):
+        return None
+    rows = np.stack([-best[1], best[0]])
+    offset = np.array([1 + best[1] @ centre, -(best[0] @ centre)])
+    return _Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
+
+
+def _lifted(X: FloatArray, u: FloatArray, w: FloatArray, codes: Codes) -> FloatArray:
+    """Objective of K projections; inf where one does not see all samples, or sees unequal ones as one."""
+    den = 1 - w @ X.T
+    slopes = (u @ X.T) / den
+    order = np.argsort(slopes, axis=1, kind="stable")
+    values = _local(np.take_along_axis(slopes, order, axis=1), codes[order])
+    return np.where((den > 0).all(axis=1), values, np.inf)
+
+
+# ------------------------------------------------------------------------------------------------- the whole
+
+
+def _read_out(task: _Task, node: _Node) -> FoldConstruction | None:
+    """The finished net, if it is right in the target arithmetic."""
+    points = _shaped(task, node.arc, *node.arc.spread(readable=True))
+    n_classes = int(task.codes.max()) + 1
+    if not (safety := min(node.safety, points.safety())) >= task.target.least:
+        return None
+    weight, bias = readout(points.points, points.codes, n_classes, EXACT)
+    layers = (*node.path, Layer(points.weight, points.bias))
+    found = FoldConstruction(layers, Layer(task.target.rounded(weight), task.target.rounded(bias)), safety)
+    net = LNNet(found.layers, found.readout, tuple(range(n_classes)))
+    return found if task.target.predicts(net, task.X, task.codes) else None
+
+
+@dataclass
+class _Budget:
+    """Units of work: how many there are, and how many are spent."""
+
+    total: int
+    progress: Progress | None
+    spent: int = 0
+
+    def take(self, units: int) -> int:
+        """Spend up to so many; how many there were."""
+        units = min(units, self.total - self.spent)
+        self.spent += units
+        return units
+
+    def report(self) -> None:
+        if self.progress is not None:
+            self.progress(self.spent, self.total)
+
+
+def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -> FoldConstruction | None:
+    """From one first layer to a net of fewer than `below` layers, or None."""
+    arc = _lifts(task, np.random.default_rng(seed))
+    if arc is not None:
+        safe = _shaped(task, arc, *arc.spread()).safety() / task.target.least
+        reserve = (
+            min(RESERVE * len(arc.ends), MOST_RESERVED, max(0.0, np.log2(safe) - 8)) if safe > 0 else 0.0
+        )
+        task = replace(task, reserve=float(reserve), boundaries=max(1, len(arc.ends)))
+    start = _node(task, arc, (), np.inf)
+    nodes = [] if start is None else [start]
+    best, stalled = np.inf, 0
+    while nodes and nodes[0].depth < below:
+        for node in nodes:
+            if circle.is_readable(node.arc.codes):
+                found = _read_out(task, node)
+                if found is not None:
+                    return found
+        chains = CHAINS // len(nodes)
+        units = chains * len(nodes)
+        if nodes[0].depth + 1 >= below or stalled > STALLED or budget.take(units) < units:
+            return None
+        children = [
+            child
+            for k, node in enumerate(nodes)
+            for child in _children(task, node, chains, [*seed, node.depth, k], map_)
+        ]
+        budget.report()
+        children.sort(key=lambda child: child.score)
+        nodes = children[:BEAM]
+        if nodes:
+            best, stalled = (nodes[0].score, 0) if nodes[0].score < best else (best, stalled + 1)
+    return None
+
+
+@dataclass(frozen=True)
+class FoldSearch:
+    """What a search came to: the shallowest net, if any; the units and runs it took.
+
+    Attributes
+    ----------
+    found : FoldConstruction or None
+        None if no run was completed within the budget, or none was shallow enough.
+    units, runs : int
+    """
+
+    found: FoldConstruction | None
+    units: int
+    runs: int
+
+
+def fold_search(
+    X: FloatArray,
+    codes: Codes,
+    *,
+    seed: int,
+    budget: int = BUDGET,
+    target: str = "float64",
+    below: int | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> FoldSearch:
+    """Search for a shallow net that is right in plain floating-point arithmetic.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+        Distinct samples.
+    codes : ndarray of int, shape (n_samples,)
+        Labels ``0 .. C - 1``, C >= 2, all present.
+    seed : int
+    budget : int
+        Units of work: chains of `STEPS` folds. More of them never give a deeper net.
+    target : {"float64", "float32"}
+    below : int, optional
+        Only nets of fewer layers are looked for.
+    n_jobs : int
+        Threads; immaterial for the result.
+    progress : callable, optional
+        Called as ``progress(units spent, budget)``.
+
+    Returns
+    -------
+    FoldSearch
+
+    Examples
+    --------
+    >>> angles = 2 * np.pi * np.arange(8) / 8
+    >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> search = fold_search(X, np.arange(8) % 2, seed=0, budget=24)
+    >>> len(search.found.layers)
+    2
+    """
+    task = _Task(X, codes, powers_of_two(X), Target.of(target))
+    most = 2 * len(X) if below is None else below  # a run that needs more than pairs do is of no use
+    work, best, runs, useless = _Budget(budget, progress), None, 0, 0
+    with np.errstate(all="ignore"), ThreadPoolExecutor(n_jobs) as pool:
+        map_ = map if n_jobs == 1 else pool.map
+        while work.spent < budget and most > 1 and useless < PATIENCE:
+            found = _run(task, [seed, runs], work, most, map_)
+            useless += 1
+            if found is not None:
+                best, most, useless = found, len(found.layers), 0
+            runs += 1
+    return FoldSearch(best, work.spent, runs)

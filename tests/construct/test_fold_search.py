@@ -1,0 +1,306 @@
+"""Fold search: shallow nets, certified, never deeper than pairs, the same on any number of threads."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lntheory import shatter
+from lntheory.construct import circle, fold_kernel, fold_search, guaranteed_depth
+from lntheory.construct.arithmetic import Float64
+from lntheory.data import load_dataset, random_labels
+from lntheory.errors import InvalidInputError
+from lntheory.exact import certify
+from tests.construct.hostile import class_sizes, labelled
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Chains of few folds: what holds of any chain holds of short ones."""
+    monkeypatch.setattr(fold_search, "STEPS", 300)
+
+
+def planar(m, seed):
+    """Gaussian points of the plane with balanced random labels."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(m, 2)), rng.permutation(np.arange(m) % 2)
+
+
+def on_circle(m):
+    angles = 2 * np.pi * np.arange(m) / m
+    return np.column_stack([np.cos(angles), np.sin(angles)]), np.arange(m) % 2
+
+
+def certified(X, y, **options):
+    """The net, proved right on every sample, and no deeper than that of pairs."""
+    net = shatter(X, y, **options)
+    assert certify(net, X, y).margin >= 0
+    assert net.width <= 3
+    if net.depth:
+        tried = net.provenance["tried"]
+        assert net.depth == min(depth for depth in tried.values() if depth is not None)
+        assert net.provenance["units"] <= net.provenance["budget"]
+        assert ("merges" in net.provenance) == (net.provenance["construction"] != "fold")
+    return net
+
+
+# ------------------------------------------------------------------------------------------------ the fold
+
+
+def brute_force(u, codes, c, h):
+    """Slopes and labels in the order in which a centre sees them, by the geometry and by sorting."""
+    a, b = 2 * np.arctan(c - h), 2 * np.arctan(c + h)
+    # The tangents of the circle at two angles meet at the centre of the fold (outside the circle).
+    o = np.array([np.cos((a + b) / 2), np.sin((a + b) / 2)]) / np.cos((b - a) / 2)
+    axis = -o / np.hypot(*o) * np.sign(np.cos((b - a) / 2))
+    angle = 2 * np.arctan(u)
+    seen = np.column_stack([np.cos(angle), np.sin(angle)]) - o
+    directions = np.arctan2(axis[0] * seen[:, 1] - axis[1] * seen[:, 0], seen @ axis)
+    order = np.argsort(directions)
+    return directions[order], codes[order]
+
+
+@given(st.integers(3, 30), seeds)
+def test_the_images_of_a_fold_are_those_that_its_centre_sees(m, seed):
+    rng = np.random.default_rng(seed)
+    u = np.sort(rng.uniform(-1, 1, m))
+    codes = rng.integers(0, 2, m)
+    c, h = rng.uniform(-0.6, 0.6), rng.uniform(0.05, 0.3)
+    tau, order = np.empty(m), np.empty(m, np.int64)
+    fold_kernel._objective(u, codes, np.zeros(m, np.int64), np.zeros(m), 2.0**-53, 1.0, c, h, tau, order)
+    assert sorted(order.tolist()) == list(range(m))
+    assert (np.diff(tau) >= 0).all()
+    directions, _ = brute_force(u, np.arange(m), c, h)
+    _, seen = brute_force(u, np.arange(m), c, h)
+    assert seen.tolist() in (order.tolist(), order[::-1].tolist())
+    # and so does the layer that is made of it
+    angle = 2 * np.arctan(u)
+    points = fold_search._Points(
+        np.eye(3), np.zeros(3), np.column_stack([np.cos(angle), np.sin(angle)]), np.full(m, 1e-16),
+        np.arange(m), codes,
+    )  # fmt: skip
+    arc = points.fold(c, h)
+    assert arc.samples.tolist() == order.tolist()
+    assert len(directions) == m
+
+
+@given(st.floats(-3, 3), st.floats(0.01, 3), seeds)
+def test_the_two_points_seen_as_one_are_each_others_images(c, h, seed):
+    """The involution ``u -> c + h^2 / (u - c)`` exchanges them, and is its own inverse."""
+    p, q = c - h, c + h
+    u = np.random.default_rng(seed).uniform(-5, 5, 20)
+    u = u[np.abs(u - c) > 1e-3]
+    involution = lambda v: c + h * h / (v - c)  # noqa: E731
+    slope = lambda v: 2 * ((v - c) / h) / (1 + ((v - c) / h) ** 2)  # noqa: E731
+    twin = involution(u)
+    np.testing.assert_allclose(involution(twin), u, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(slope(twin), slope(u), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(twin, ((p + q) * u - 2 * p * q) / (2 * u - (p + q)), rtol=1e-6, atol=1e-6)
+
+
+# ---------------------------------------------------------------------------------------- the objective
+
+
+def test_the_objective_of_a_fold_is_that_of_its_images():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        m = int(rng.integers(4, 40))
+        u, codes = np.sort(rng.uniform(-1, 1, m)), rng.integers(0, 3, m)
+        c, h = rng.uniform(-0.6, 0.6), rng.uniform(0.05, 0.3)
+        tau, order = np.empty(m), np.empty(m, np.int64)
+        cost = fold_kernel._objective(
+            u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, c, h, tau, order
+        )
+        with np.errstate(all="ignore"):
+            assert cost == pytest.approx(fold_search._local(tau[None], codes[order][None])[0], rel=1e-9)
+
+
+def test_runs_that_are_kept_whole_are_not_broken():
+    """Whatever is between the ends of a run stays apart from other labels."""
+    rng = np.random.default_rng(8)
+    tried = 0
+    for _ in range(300):
+        m = 24
+        u, codes = np.sort(rng.uniform(-1, 1, m)), np.repeat(rng.integers(0, 2, 6), 4)
+        first = np.append(True, codes[1:] != codes[:-1])
+        last = np.append(first[1:], True)
+        ends = first | last
+        kind = np.where(
+            first & last, fold_kernel.SINGLE, np.where(first, fold_kernel.FIRST, fold_kernel.LAST)
+        )
+        c, h = rng.uniform(-0.6, 0.6), rng.uniform(0.01, 0.5)
+        tau, order = np.empty(m), np.empty(m, np.int64)
+        part = fold_kernel._objective(
+            u[ends], codes[ends], kind[ends], np.zeros(ends.sum()), 0.0, 1.0, c, h, tau, order
+        )
+        if part < fold_kernel.NEVER:
+            runs = np.count_nonzero(np.diff(codes[ends][order[: ends.sum()]]))
+            fold_kernel._objective(u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, c, h, tau, order)
+            assert np.count_nonzero(np.diff(codes[order])) == runs
+            tried += 1
+    assert tried > 20
+
+
+# ------------------------------------------------------------------------------------------------- the nets
+
+
+@settings(max_examples=60)
+@given(labelled(), st.sampled_from(["fold", "auto"]))
+def test_hostile_data_is_certified_and_never_deeper_than_pairs(data, method):
+    X, y = data
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fold_search, "STEPS", 200)
+        net = certified(X, y, method=method, budget=24)
+    assert net.depth <= shatter(X, y, method="pairs").depth
+    assert net.depth <= guaranteed_depth(class_sizes(X, y), method="fold")
+
+
+@pytest.mark.parametrize(
+    ("m", "budget"),
+    [
+        (20, 120),
+        (50, 120),
+        pytest.param(100, 600, marks=pytest.mark.slow),
+        pytest.param(200, 1500, marks=pytest.mark.slow),
+    ],
+)
+def test_the_alternating_circle_reaches_its_lower_bound(m, budget):
+    net = certified(*on_circle(m), method="fold", budget=budget)
+    assert net.depth == math.ceil(math.log2(m // 2))
+
+
+def test_random_labels_take_a_tenth_of_the_layers_of_merges():
+    X, y = planar(60, 0)
+    net = certified(X, y, method="fold", budget=120)
+    assert net.arithmetic == "float64"
+    assert net.provenance["construction"] == "fold"
+    assert net.depth <= 8 < shatter(X, y, method="pairs").depth
+
+
+def test_ten_classes():
+    digits = load_dataset("digits")
+    X = digits.X[:60]
+    y = random_labels(X, 10, 0)
+    net = certified(X, y, method="fold", budget=240)
+    assert net.depth <= shatter(X, y).depth / 2
+
+
+def test_equal_samples_and_true_labels():
+    iris = load_dataset("iris")
+    net = certified(iris.X, iris.y, method="fold", budget=24)
+    assert net.depth <= shatter(iris.X, iris.y, method="pairs").depth
+
+
+def test_float32():
+    X, y = planar(60, 1)
+    X = X.astype(np.float32).astype(float)
+    net = certified(X, y, method="fold", target="float32", budget=120)
+    assert net.provenance["construction"] == "fold"
+    for layer in (*net.layers, net.readout):
+        assert (layer.weight == layer.weight.astype(np.float32)).all()
+    assert (np.asarray(net.classes)[net.winners(net.plain_scores(X, np.float32))] == y).all()
+
+
+# ------------------------------------------------------------------------------------------- determinism
+
+
+def test_the_same_net_at_any_number_of_threads(short):
+    X, y = planar(40, 2)
+    nets = [shatter(X, y, method="fold", budget=60, n_jobs=n) for n in (1, 2, 3)]
+    assert nets[0] == nets[1] == nets[2]
+    assert nets[0].provenance == nets[1].provenance == nets[2].provenance
+
+
+def test_more_units_never_give_a_deeper_net(short):
+    X, y = planar(40, 3)
+    depths = [shatter(X, y, method="fold", budget=budget).depth for budget in (1, 30, 60, 120, 240)]
+    assert depths == sorted(depths, reverse=True)
+    assert depths[-1] < depths[0]
+
+
+def test_a_budget_of_nothing_much_leaves_the_pairs():
+    X, y = planar(30, 0)
+    net = certified(X, y, method="fold", budget=1)
+    assert net.provenance["construction"] == "pairs"
+    assert net == shatter(X, y, method="pairs")
+
+
+def test_without_the_compiler_the_nets_are_the_same(short, monkeypatch):
+    X, y = planar(24, 4)
+    compiled = shatter(X, y, method="fold", budget=60)
+    assert compiled.provenance["construction"] == "fold"
+    monkeypatch.setitem(sys.modules, "numba", None)
+    spec = importlib.util.spec_from_file_location("interpreted", fold_kernel.__file__)
+    kernel = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kernel)
+    assert not hasattr(kernel.anneal, "py_func")
+    calls = []
+    monkeypatch.setattr(fold_search, "anneal", lambda *a: calls.append(1) or kernel.anneal(*a))
+    assert shatter(X, y, method="fold", budget=60) == compiled
+    assert calls
+
+
+def test_interruption_passes_through(short):
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shatter(*planar(40, 0), method="fold", budget=60, n_jobs=2, progress=stop)
+
+
+def test_auto_does_not_search_where_that_takes_long():
+    X, y = planar(250, 0)
+    net = certified(X, y, method="auto")
+    assert net.provenance["units"] == 0
+    assert net.provenance["construction"] == "pairs"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": 0}, {"budget": 2.5}, {"budget": True}, {"n_jobs": 0}, {"target": "float16"},
+        {"method": "pairs", "budget": 3}, {"method": "pairs", "target": "float32"},
+    ],
+)  # fmt: skip
+def test_options_that_do_not_exist(options):
+    with pytest.raises(InvalidInputError):
+        shatter(*planar(8, 0), **{"method": "fold", **options})
+
+
+# ----------------------------------------------------------------------------------------------- the errors
+
+
+@given(st.integers(10, 40), seeds)
+@example(30, 0)
+def test_points_are_where_the_rounded_layers_take_them(m, seed):
+    """The error bounds hold: against a wider evaluation of the exported net."""
+    X, codes = planar(m, seed)
+    task = fold_search._Task(X, codes, fold_search.powers_of_two(X), fold_search.Target.of("float64"))
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        arc = fold_search._lifts(task, rng)
+        layers, errors = [], None
+        for _ in range(4):
+            points = fold_search._shaped(task, arc, *arc.spread())
+            layers.append(points)
+            arc = points.fold(rng.uniform(-0.3, 0.3), rng.uniform(0.1, 0.4))
+            if arc is None:
+                return
+    wide = X.astype(np.longdouble)
+    basis = circle.basis(Float64()).astype(np.longdouble)
+    for layer in layers:
+        wide = wide @ layer.weight.astype(np.longdouble).T + layer.bias.astype(np.longdouble)
+        wide = wide - wide.mean(axis=1, keepdims=True)
+        wide = wide / np.sqrt((wide * wide).mean(axis=1, keepdims=True))
+        truth = (wide @ basis)[layer.samples] / np.sqrt(np.longdouble(3))
+        off = np.abs(truth[:, 0] * layer.points[:, 1] - truth[:, 1] * layer.points[:, 0])
+        errors = np.asarray(layer.errors)
+        assert (off <= errors).all()

@@ -112,16 +112,12 @@ class Folds:
         bounds[a], tangent[a] = bounds[b], tangent[b]
         return tangent, bounds
 
-    def matrix(self, k: int, kappa: Any, beta: Any, arithmetic: Arithmetic) -> tuple[Array, Array]:
-        """Planar matrix A (2, 2) and offset -A o of fold k with the re-spacing ``s -> kappa (s + beta)``.
-
-        A is rounded before it is multiplied with o: a ball's midpoint is computed no better than its radius
-        asks for, but near o offset and matrix cancel to the last bit.
-        """
+    def matrix(self, k: int, kappa: Any, beta: Any = 0) -> tuple[Array, Array]:
+        """Planar matrix A (2, 2) and offset -A o of fold k with the re-spacing ``s -> kappa (s + beta)``."""
         axis = self.axis[k]
         across = np.array([-axis[1], axis[0]])
-        rows = arithmetic.rounded(np.stack([axis, (across + axis * beta) * kappa]))
-        return rows, -(rows @ arithmetic.rounded(self.centre[k]))
+        rows = np.stack([axis, (across + axis * beta) * kappa])
+        return rows, -(rows @ self.centre[k])
 
 
 def _length(vectors: Array) -> Array:

@@ -55,7 +55,6 @@ class Projection:
             # Remove from u what tells the pair apart; twice, since one pass leaves its own rounding behind.
             for _ in range(2):
                 u = u - (u @ difference) / (difference @ difference) * difference
-        u = arithmetic.rounded(u)
         one = arithmetic.array([1.0])[0]
         return np.stack([-w, u]), np.array([one + w @ centre, -(u @ centre)])
 

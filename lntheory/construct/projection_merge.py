@@ -297,7 +297,6 @@ def _lifted(
         order = order[order != projection.pair[0]]
     kept, s = task.codes[order], values[order]
     kappa, beta = _respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arc, arithmetic)
-    kappa, beta = arithmetic.rounded(np.array([kappa, beta]))
     spaced = np.stack([rows[0], kappa * (rows[1] + beta * rows[0])])
     shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
     columns = circle.basis(arithmetic)
@@ -379,7 +378,7 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     if circle.is_readable(codes):
         scale, beta = _respacing(folds.slope[k][order], codes)
         errors = folds.images(np.full(len(b), scale), walk.errors, arithmetic, beta)[1][k]
-    weight, bias = circle.space(*folds.matrix(k, scale, beta, arithmetic), arithmetic)
+    weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
     points = circle.image(planar, weight, bias, arithmetic)
     errors[b[k]] += np.abs(points[a] - points[b[k]]).sum()  # where a lands by the rounded parameters

@@ -79,7 +79,7 @@ def test_images_are_the_directions_sorted_by_brute_force(walk, kappa, beta):
     tangents, bounds = folds.images(np.array([kappa]), np.zeros(len(points)), FLOAT64, beta)
     kept = np.flatnonzero(np.arange(len(points)) != a)
     with WIDE.working():
-        angles = seen(folds.matrix(0, kappa, beta, FLOAT64), WIDE.array(points))
+        angles = seen(folds.matrix(0, kappa, beta), WIDE.array(points))
         for i in kept:
             assert abs(flint.arb(float(tangents[0, i])).atan() - angles[i]) < float(bounds[0, i])
         order = sorted(kept, key=lambda i: float(angles[i]))
@@ -95,7 +95,7 @@ def test_a_lands_on_b(walk, kappa):
     folds = fold_of(walk)
     bounds = folds.images(np.array([kappa]), np.zeros(len(points)), FLOAT64)[1]
     with WIDE.working():
-        angles = seen(folds.matrix(0, kappa, 0, FLOAT64), WIDE.array(points))
+        angles = seen(folds.matrix(0, kappa), WIDE.array(points))
         # the points are floats, on the circle to a rounding: half a unit more for each of the two
         assert abs(angles[a] - angles[b]) <= 2 * float(bounds[0, b])
 
@@ -117,7 +117,7 @@ def test_bound_holds_wherever_a_sample_is_within_its_error(walk, kappa, beta, se
     bounds = folds.images(np.array([kappa]), errors, FLOAT64, beta)[1][0]
     checked = np.flatnonzero(np.isfinite(bounds))
     with WIDE.working():
-        parameters = folds.matrix(0, kappa, beta, FLOAT64)
+        parameters = folds.matrix(0, kappa, beta)
         at = seen(parameters, WIDE.array(points[checked]))
         for share in (-1.0, -0.5, 0.5, 1.0):
             moved = seen(parameters, turn(points[checked], share * errors[checked]))
@@ -210,7 +210,7 @@ def test_a_lands_on_b_where_gaps_are_the_root_of_the_precision():
         folds = Folds.of(points, np.array([0]), np.array([2]), half, 1)
         beta = -folds.slope[0, 1]
         kappa = 1 / abs(folds.slope[0, 2] + beta)
-        matrix, offset = (arithmetic.rounded(v) for v in folds.matrix(0, kappa, beta, arithmetic))
+        matrix, offset = (arithmetic.rounded(v) for v in folds.matrix(0, kappa, beta))
         a, b = arithmetic.rounded(points[[0, 2]] @ matrix.T + offset)
         apart = abs(a[0] * b[1] - a[1] * b[0]) / ((a @ a) * (b @ b)).sqrt()
         bounds = folds.images(np.array([kappa]), arithmetic.array(np.zeros(4)), arithmetic, beta)[1]

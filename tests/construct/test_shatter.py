@@ -130,6 +130,12 @@ def test_one_sample_a_class_needs_no_layer(n_features):
     assert certified(X, list(range(60))).depth == 0
 
 
+def test_classes_in_intervals_need_no_layer():
+    """Tangents of a parabola: what least squares, nearest means and logistic regression all miss."""
+    X = np.sort(np.random.default_rng(0).exponential(size=24) ** 3)[:, None]
+    assert certified(X, [i // 2 for i in range(24)]).depth == 0
+
+
 def test_affinely_independent_samples_need_no_layer():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(21, 20)), rng.integers(0, 4, 21).tolist()

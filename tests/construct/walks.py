@@ -9,7 +9,7 @@ import flint
 import numpy as np
 
 from lntheory.construct import circle, projection_merge
-from lntheory.construct.arithmetic import Dyadic, floats
+from lntheory.construct.arithmetic import Dyadic
 from lntheory.exact import enclose
 from lntheory.network import Layer, LNNet
 
@@ -52,7 +52,7 @@ def steps_of(net: LNNet | projection_merge.Construction, attempts: list[list[Ste
         steps
         for steps in attempts
         if len(steps) == len(net.layers)
-        and all(np.isfinite(floats(step.weight)).all() for step in steps)
+        and all(_is_finite(value) for step in steps for value in step.weight.flat)
         and all(
             (step.arithmetic.exported(step.weight) == layer.weight).all()
             for step, layer in zip(steps, net.layers, strict=True)
@@ -91,6 +91,10 @@ def worst_ratio(net: LNNet, X: Any, steps: list[Step], layer: int, bits: int = B
             distance = ((points[i][0] - x) ** 2 + (points[i][1] - y) ** 2).sqrt()
             ratios.append(float((distance / _ball(walk.errors[place[r]])).upper()))
     return max(ratios)
+
+
+def _is_finite(value: Any) -> bool:
+    return bool(value.is_finite() if isinstance(value, flint.arb) else np.isfinite(value))
 
 
 def _ball(value: Any) -> Any:

@@ -11,7 +11,6 @@ construct
 ├── pair_merge.py        two merges a layer
 ├── fold_kernel.py       one chain of simulated annealing over folds, compiled
 ├── fold_search.py       folds that bring many equal labels together, searched for
-├── pair_merge.py        two merges a layer
 └── shatter.py           the front: checks, duplicates, trivial cases, choice of method
 ```
 

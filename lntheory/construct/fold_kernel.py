@@ -14,8 +14,8 @@ sorted chains::
               c - h      c + h
 
 The objective is local: ``RUN`` bits a boundary between unequal labels, and ``GAP`` times the bits by which
-its gap is finer than the places of its neighbours. A later layer can widen any part of the arc; what it
-cannot do is to part two labels that are closer together than their neighbours are.
+its gap is finer than the two runs that it parts, taken together. A later layer can widen any part of the arc;
+what it cannot do is to make thick runs fit into fine gaps.
 
 Random numbers come from outside, and every operation is correctly rounded but for the logarithm: compiled or
 not, a chain ends at the same fold.
@@ -38,10 +38,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 RUN, GAP = 4.0, 0.7
 """What a boundary costs, and a bit of its gap."""
-NOISE = 6.0
+NOISE = 2.0
 """What a bit costs by which a gap is less safe, against the errors of its two points, than it should be."""
 NEVER = 1e18
 """The objective of a fold that puts points of unequal label in one place."""
+STARTS = 100
+"""Folds to choose the first one of a chain from."""
 DRAWS = 7
 """Random numbers a step: which move (2), how many points away (2 x 2: at most, and a share), a normal one."""
 SINGLE, FIRST, LAST = 0, 1, 2
@@ -145,26 +147,34 @@ def _objective(
         order[k] = i
     product, bits, boundaries, noise = 1.0, 0.0, 0, 0.0
     check = 1e13 * unit * safe
-    for k in range(n - 1):
-        i, j = order[k], order[k + 1]
-        if codes[i] != codes[j]:
-            gap = tau[k + 1] - tau[k]
-            room = (tau[k + 2] if k + 2 < n else tau[k + 1]) - (tau[k - 1] if k > 0 else tau[k])
-            if room < 2 * gap and (k == 0 or k + 2 >= n):
-                room = 2 * gap
-            if not (gap > 0 and room > 0):
-                return NEVER
-            product *= gap / room
-            boundaries += 1
-            if product < 1e-200:
-                if product <= 0.0:
+    start, gap = tau[0], -1.0  # of the run before the boundary met last
+    turn = 0.0
+    for k in range(n):
+        last = k == n - 1
+        if last or codes[order[k]] != codes[order[k + 1]]:
+            if gap >= 0:
+                room = tau[k] - start
+                if room < 2 * gap and (boundaries == 1 or last):
+                    room = 2 * gap
+                if not (gap > 0 and room > 0):
                     return NEVER
-                bits += math.log2(product)
-                product = 1.0
-            if gap < check:
-                lost = _error(u[i], errors[i], unit, c, h) + _error(u[j], errors[j], unit, c, h)
-                if gap < safe * lost:
-                    noise += math.log2(safe * lost / gap)
+                product *= gap / room
+                if product < 1e-200:
+                    if product <= 0.0:
+                        return NEVER
+                    bits += math.log2(product)
+                    product = 1.0
+                start = turn
+            if not last:
+                boundaries += 1
+                i, j = order[k], order[k + 1]
+                gap, turn = tau[k + 1] - tau[k], tau[k + 1]
+                if gap < check:
+                    lost = _error(u[i], errors[i], unit, c, h) + _error(u[j], errors[j], unit, c, h)
+                    if not gap > 0:
+                        return NEVER
+                    if gap < safe * lost:
+                        noise += math.log2(safe * lost / gap)
     return RUN * boundaries - GAP * (bits + math.log2(product)) + NOISE * noise
 
 
@@ -212,14 +222,21 @@ def anneal(
     kappa = kappa * (0.4 + 3 * draws[0, 1] * draws[0, 1])
     most, least = 4000.0, 0.02
     _halves(t, errors, unit, beta, kappa, u, eu)
-    at = u[0] + (u[n - 1] - u[0]) * draws[0, 3]
-    h = 0.5 * (u[n - 1] - u[0]) * scales[0]
-    if h < 1e-3:
-        h = 1e-3
-    c = at + h
-    cost = _objective(u, codes, kind, eu, unit, safe, c, h, tau, order)
+    c, h, cost = 0.0, 1.0, np.inf
+    for start in range(1, STARTS + 1):  # the near chain: some points next to each other
+        i = int(draws[start, 3] * n)
+        j = i + int(draws[start, 2] * draws[start, 5])
+        low = 0.5 * (u[i - 1] + u[i]) if i > 0 else u[0] - 0.1
+        high = 0.5 * (u[j] + u[j + 1]) if j + 1 < n else u[n - 1] + 0.1
+        new_c, new_h = (low + high) / 2, (high - low) / 2
+        if new_h > 1e-4:
+            new = _objective(u, codes, kind, eu, unit, safe, new_c, new_h, tau, order)
+            if new < cost:
+                cost, c, h = new, new_c, new_h
+    if cost == np.inf:
+        cost = _objective(u, codes, kind, eu, unit, safe, c, h, tau, order)
     best, best_beta, best_kappa, best_c, best_h = cost, beta, kappa, c, h
-    for step in range(1, len(temperatures)):
+    for step in range(STARTS + 1, len(temperatures)):
         x, y, normal, scale = draws[step, 0], draws[step, 1], draws[step, 6], scales[step]
         new_beta, new_kappa, new_c, new_h = beta, kappa, c, h
         shaped = x < 0.1

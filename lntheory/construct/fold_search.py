@@ -57,7 +57,7 @@ STALLED, PATIENCE = 12, 12
 """Layers without progress after which a run is given up, and runs after which the search is."""
 SOLID = 0.6
 """Share of the points that are ends of runs below which half of the chains keep runs whole."""
-RESERVE, MOST_RESERVED = 0.06, 26.0
+RESERVE, MOST_RESERVED = 0.05, 14.0
 """Bits of safety kept for later layers: for each boundary between unequal labels, and at most."""
 SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100, 300, 1000.0])
 """Shapes (beta, kappa) tried to spread the points of an arc."""
@@ -125,7 +125,7 @@ class _Task:
         Errors grow with the layers: a safety spent at the beginning is missing in the end.
         """
         left = (boundaries / self.boundaries) ** 0.5
-        return float(self.target.least * 2.0 ** (4 + self.reserve * min(left, 1.0)))
+        return float(self.target.least * 2.0 ** (8 + self.reserve * min(left, 1.0)))
 
 
 @dataclass(frozen=True)
@@ -291,16 +291,15 @@ class _Node:
         return len(self.path) + 1
 
 
-def _local(t: FloatArray, codes: Codes) -> FloatArray:
-    """The objective of `fold_kernel` of K arcs: ascending slopes (K, n), their labels; inf if some meet."""
-    gaps = np.diff(t, axis=1)
-    wide = np.pad(t, ((0, 0), (1, 1)), mode="edge")
-    room = wide[:, 3:] - wide[:, :-3]
-    room[:, [0, -1]] = np.maximum(room[:, [0, -1]], 2 * gaps[:, [0, -1]])
-    apart = codes[:, 1:] != codes[:, :-1]
-    bits = np.log2(np.where(apart, gaps / room, 1.0))
-    total: FloatArray = RUN * apart.sum(axis=1) - GAP * bits.sum(axis=1)
-    return np.where(np.isnan(total), np.inf, total)
+def _local(t: FloatArray, codes: Codes) -> float:
+    """The objective of `fold_kernel` for ascending slopes and their labels; inf if unequal ones meet."""
+    first = np.append(True, codes[1:] != codes[:-1])
+    starts, ends = t[first], t[np.append(first[1:], True)]
+    gaps, room = starts[1:] - ends[:-1], ends[1:] - starts[:-1]
+    if len(gaps):
+        room[[0, -1]] = np.maximum(room[[0, -1]], 2 * gaps[[0, -1]])
+    value = float(RUN * len(gaps) - GAP * np.log2(gaps / room).sum())
+    return value if np.isfinite(value) else np.inf
 
 
 def _node(task: _Task, arc: _Arc | None, path: tuple[Layer, ...], safety: float) -> _Node | None:
@@ -312,7 +311,7 @@ def _node(task: _Task, arc: _Arc | None, path: tuple[Layer, ...], safety: float)
     if not min(safety, now) >= task.target.least:
         return None
     lost = max(0.0, float(np.log2(task.wanted(len(arc.ends)) / now)))
-    score = float(_local(arc.t[None], arc.codes[None])[0]) + NOISE * lost
+    score = _local(arc.t, arc.codes) + NOISE * lost
     return _Node(arc, path, safety, score) if np.isfinite(score) else None
 
 
@@ -407,8 +406,11 @@ def _lifted(X: FloatArray, u: FloatArray, w: FloatArray, codes: Codes) -> FloatA
     den = 1 - w @ X.T
     slopes = (u @ X.T) / den
     order = np.argsort(slopes, axis=1, kind="stable")
-    values = _local(np.take_along_axis(slopes, order, axis=1), codes[order])
-    return np.where((den > 0).all(axis=1), values, np.inf)
+    values = [
+        _local(along[o], codes[o]) if (below > 0).all() else np.inf
+        for along, below, o in zip(slopes, den, order, strict=True)
+    ]
+    return np.array(values)
 
 
 # ------------------------------------------------------------------------------------------------- the whole

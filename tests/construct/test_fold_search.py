@@ -120,7 +120,7 @@ def test_the_objective_of_a_fold_is_that_of_its_images():
             u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, c, h, tau, order
         )
         with np.errstate(all="ignore"):
-            assert cost == pytest.approx(fold_search._local(tau[None], codes[order][None])[0], rel=1e-9)
+            assert cost == pytest.approx(fold_search._local(tau, codes[order]), rel=1e-9)
 
 
 def test_runs_that_are_kept_whole_are_not_broken():

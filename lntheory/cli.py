@@ -214,7 +214,7 @@ def shatter(
     budget: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Units of work for fold (default 1500) and auto (150): a unit takes 0.01 to 0.1 s."
+            min=1, help="Units of work for fold (default 2000) and auto (150): a unit takes 0.01 to 0.1 s."
         ),
     ] = None,
     labels: LabelsOption = Labels.given,

@@ -45,7 +45,7 @@ from lntheory.network import Layer, LNNet
 
 __all__ = ["BUDGET", "CHAINS", "FoldConstruction", "FoldSearch", "fold_search"]
 
-BUDGET = 1500
+BUDGET = 2000
 """Units of work, unless told otherwise."""
 STEPS, CHAINS, BEAM = 20_000, 12, 1
 """Folds tried in a unit, units a layer, and how many arcs are carried on from layer to layer."""

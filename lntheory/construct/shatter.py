@@ -77,7 +77,7 @@ def shatter(
     random_state : int or numpy Generator
         The same seed gives the same net.
     budget : int, optional
-        Units of work for ``"fold"`` (default 1500) and ``"auto"`` (150); a unit is 20,000 folds tried, some
+        Units of work for ``"fold"`` (default 2000) and ``"auto"`` (150); a unit is 20,000 folds tried, some
         0.01 to 0.1 s. More never gives a deeper net by ``"fold"``.
     target : {"float64", "float32"}
         The arithmetic in which the nets of fold search have to be right. Where none is found, the merges'

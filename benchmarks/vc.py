@@ -72,7 +72,7 @@ def _records() -> Iterator[tuple[str, ...]]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "record.json.gz")
             start = time.process_time()
-            vc.build_lower_bound(depth, 2, path, n_samples=n_samples)
+            vc.build_lower_bound(depth, 2, path=path, n_samples=n_samples)
             both = time.process_time() - start
             verifying, proof = timed(lambda record=path: exact.verify_shattering(record))
             size = path.stat().st_size

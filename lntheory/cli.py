@@ -660,7 +660,7 @@ def vc(
     if build is not None:
         with _progress("building and certifying every labeling") as progress:
             proof = bounds.build_lower_bound(
-                depth, dim, build, n_samples=samples, random_state=seed, n_jobs=jobs, progress=progress
+                depth, dim, path=build, n_samples=samples, random_state=seed, n_jobs=jobs, progress=progress
             )
         return _shattering_report(build, proof, as_json)
     rows = [

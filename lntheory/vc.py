@@ -447,9 +447,9 @@ def _turn(p: tuple[flint.fmpq, ...], q: tuple[flint.fmpq, ...], r: tuple[flint.f
 def build_lower_bound(
     depth: int,
     dim: int,
-    path: str | os.PathLike[str],
-    *,
     n_samples: int | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
     random_state: int = 0,
     n_jobs: int = 1,
     progress: Progress | None = None,
@@ -464,10 +464,11 @@ def build_lower_bound(
     Parameters
     ----------
     depth, dim : int
-    path : path
-        The record, a ``.json.gz`` file; see `lntheory.exact.shattering` for its format.
     n_samples : int, optional
         ``lower_bound(depth, dim)`` by default. More may be tried.
+    path : path, optional
+        The record; see `lntheory.exact.shattering` for its format. By default
+        ``shattering-L<depth>-d<dim>-m<n_samples>.json.gz`` in the current directory.
     random_state : int
     n_jobs : int
         Processes, as in joblib.
@@ -487,12 +488,15 @@ def build_lower_bound(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     proof = build_lower_bound(1, 2, Path(folder, "record.json.gz"))
+    ...     proof = build_lower_bound(1, 2, path=Path(folder, "record.json.gz"))
     >>> proof.n_samples, proof.depth, proof.n_nets
     (6, 1, 32)
     """
     _check_depth(depth, 0)
-    points = _distinct_points(witness(n_samples or lower_bound(depth, dim), dim, depth), MAX_SAMPLES)
+    size = lower_bound(depth, dim) if n_samples is None else n_samples
+    points = _distinct_points(witness(size, dim, depth), MAX_SAMPLES)
+    if path is None:
+        path = f"shattering-L{depth}-d{dim}-m{size}.json.gz"
     header, total = header_line(points, depth), 2 ** (len(points) - 1)
     parts = _parts(Path(path), f"{header} {random_state}")
     chunks = [range(start, min(start + CHUNK, total)) for start in range(0, total, CHUNK)]

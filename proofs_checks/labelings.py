@@ -111,7 +111,7 @@ def shattered_up_to(depths: Sequence[int], dim: int, n_samples: Callable[[int], 
                 told = f"{text}: at L = {depth}, d = {dim} no {asked} points are shattered, at most {most}"
                 return Evidence(Method.EXHAUSTIVE, str(most), str(asked), Verdict.REFUTED, told)
             record = Path(folder, f"{depth}.json.gz")
-            vc.build_lower_bound(depth, dim, record, n_samples=asked)
+            vc.build_lower_bound(depth, dim, path=record, n_samples=asked)
             nets += exact.verify_shattering(record).n_nets
     computed = ", ".join(f"{n_samples(depth)} at L = {depth}" for depth in depths)
     told = f"{nets} nets, one a pair of labelings, built and proved right (d = {dim})"

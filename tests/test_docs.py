@@ -114,7 +114,7 @@ def test_links_lead_somewhere(page):
 def test_a_shattering_record_is_read_as_documented(tmp_path, monkeypatch):
     """The page's own reader, which uses nothing of ours, finds every labeling and the same nets."""
     monkeypatch.chdir(tmp_path)
-    vc.build_lower_bound(1, 2, "record.json.gz", n_samples=5)
+    vc.build_lower_bound(1, 2, path="record.json.gz", n_samples=5)
     text = (DOCS / "file-formats.md").read_text(encoding="utf-8")
     (code,) = (b for b in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if "record.json.gz" in b)
     assert "lntheory" not in code

@@ -31,7 +31,7 @@ def test_lower_bound_is_certified_over_every_labeling(
     tmp_path: Path, depth: int, dim: int, n_samples: int
 ) -> None:
     """4L + 1 points (d >= 2), 4L - 3 on a line, six at one layer, all that affine classifiers shatter."""
-    proof = vc.build_lower_bound(depth, dim, tmp_path / "r.json.gz")
+    proof = vc.build_lower_bound(depth, dim, path=tmp_path / "r.json.gz")
     assert proof.n_samples == vc.lower_bound(depth, dim) == n_samples
     assert (proof.depth, proof.dim, proof.n_nets) == (depth, dim, 2 ** (proof.n_samples - 1))
     assert proof.deepest <= depth
@@ -40,7 +40,7 @@ def test_lower_bound_is_certified_over_every_labeling(
 
 @pytest.mark.parametrize(("depth", "dim"), [(1, 2), (2, 2), (2, 5)])
 def test_two_pairs_a_layer_shatter_four_points_a_layer_and_one(tmp_path: Path, depth: int, dim: int) -> None:
-    proof = vc.build_lower_bound(depth, dim, tmp_path / "r.json.gz", n_samples=4 * depth + 1)
+    proof = vc.build_lower_bound(depth, dim, path=tmp_path / "r.json.gz", n_samples=4 * depth + 1)
     assert (proof.n_samples, proof.depth) == (4 * depth + 1, depth)
 
 
@@ -57,7 +57,7 @@ def test_two_layers_fit_thirteen_points(dim: int) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_papers_bound_is_certified(tmp_path: Path, depth: int) -> None:
     proof = vc.build_lower_bound(
-        depth, 2, tmp_path / "r.json.gz", n_samples=vc.paper_lower_bound(depth), random_state=1
+        depth, 2, path=tmp_path / "r.json.gz", n_samples=vc.paper_lower_bound(depth), random_state=1
     )
     assert proof.n_samples == depth + 2
 
@@ -123,22 +123,22 @@ def test_record_does_not_depend_on_the_number_of_workers_or_on_interruption(
     tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.setattr(vc, "CHUNK", 8)
-    vc.build_lower_bound(2, 2, tmp_path / "one.gz", n_samples=7, n_jobs=1)
-    vc.build_lower_bound(2, 2, tmp_path / "two.gz", n_samples=7, n_jobs=2)
+    vc.build_lower_bound(2, 2, path=tmp_path / "one.gz", n_samples=7, n_jobs=1)
+    vc.build_lower_bound(2, 2, path=tmp_path / "two.gz", n_samples=7, n_jobs=2)
 
     def interrupt(done: int, total: int) -> None:
         if done >= 24:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        vc.build_lower_bound(2, 2, tmp_path / "three.gz", n_samples=7, progress=interrupt)
+        vc.build_lower_bound(2, 2, path=tmp_path / "three.gz", n_samples=7, progress=interrupt)
     assert not (tmp_path / "three.gz").exists()
     (parts,) = tmp_path.glob("three.gz.*.parts")
     kept = {p.name: p.stat().st_mtime_ns for p in parts.iterdir()}
     assert len(kept) >= 3
     seen: list[int] = []
     vc.build_lower_bound(
-        2, 2, tmp_path / "three.gz", n_samples=7, progress=lambda done, total: seen.append(done)
+        2, 2, path=tmp_path / "three.gz", n_samples=7, progress=lambda done, total: seen.append(done)
     )
     assert seen[0] == 8 * len(kept)
     assert seen[-1] == 64
@@ -153,15 +153,17 @@ def test_parts_of_another_seed_are_not_taken_up(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        vc.build_lower_bound(1, 2, tmp_path / "r.gz", random_state=7, progress=interrupt)
+        vc.build_lower_bound(1, 2, path=tmp_path / "r.gz", random_state=7, progress=interrupt)
     first: list[int] = []
-    vc.build_lower_bound(1, 2, tmp_path / "r.gz", random_state=8, progress=lambda done, _: first.append(done))
+    vc.build_lower_bound(
+        1, 2, path=tmp_path / "r.gz", random_state=8, progress=lambda done, _: first.append(done)
+    )
     assert first[0] == 0
 
 
 def test_labelings_that_were_not_built_are_an_error_and_leave_no_record(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"no net of depth 0 was built for labels \[") as caught:
-        vc.build_lower_bound(0, 2, tmp_path / "r.gz", n_samples=4)
+        vc.build_lower_bound(0, 2, path=tmp_path / "r.gz", n_samples=4)
     assert "fewer points" in str(caught.value)
     assert not (tmp_path / "r.gz").exists()
     shutil.rmtree(next(iter(tmp_path.iterdir())), ignore_errors=True)
@@ -244,3 +246,11 @@ def test_impossibility_names_number_dimension_and_reason() -> None:
     alternating = verdict(16, 2, 2)
     assert alternating is not None
     assert alternating.endswith("need 3 layers, for a layer at best halves the number of runs")
+
+
+def test_the_record_has_a_telling_name_by_default(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    proof = vc.build_lower_bound(1, 2, 4)
+    assert exact.verify_shattering("shattering-L1-d2-m4.json.gz") == proof
+    with pytest.raises(InvalidInputError, match="n_samples=0"):
+        vc.build_lower_bound(1, 2, 0)

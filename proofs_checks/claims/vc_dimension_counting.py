@@ -72,7 +72,7 @@ def _counterexample(bound: Bound) -> Evidence | None:
     with TemporaryDirectory() as folder:
         for depth, dim, n_samples in ((1, 1, 3), (1, 2, 6), (2, 2, 7)):
             record = Path(folder, "record.json.gz")
-            proved = vc.build_lower_bound(depth, dim, record, n_samples=n_samples)
+            proved = vc.build_lower_bound(depth, dim, path=record, n_samples=n_samples)
             if proved.n_samples > bound(depth, dim):
                 told = f"{proved.n_samples} points of R^{dim} are shattered at L = {depth}, certified"
                 return Evidence(

@@ -64,7 +64,9 @@ def _ends_are_passed_once() -> Evidence:
 def _exact(bound: Bound, depth: int) -> Evidence:
     """All labelings of 2^L + 1 points, built and certified: what is claimed may be no less, and no more."""
     with TemporaryDirectory() as folder:
-        most = vc.build_lower_bound(depth, 1, Path(folder, "r.json.gz"), n_samples=2**depth + 1).n_samples
+        most = vc.build_lower_bound(
+            depth, 1, path=Path(folder, "r.json.gz"), n_samples=2**depth + 1
+        ).n_samples
     verdict = Verdict.PROVED if most == bound(depth) else Verdict.REFUTED
     told = f"{most} points of a line are shattered at L = {depth}, and {most + 1} alternating ones are not"
     return Evidence(Method.EXHAUSTIVE, str(most), str(bound(depth)), verdict, told)

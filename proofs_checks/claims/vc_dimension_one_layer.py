@@ -58,7 +58,7 @@ def _cone(z3: Any) -> Any:
 def _shattered(dimension: int) -> Evidence:
     """All labelings of six points, built and certified."""
     with TemporaryDirectory() as folder:
-        record = vc.build_lower_bound(1, 2, Path(folder, "r.json.gz"), n_samples=MOST)
+        record = vc.build_lower_bound(1, 2, path=Path(folder, "r.json.gz"), n_samples=MOST)
     verdict = Verdict.PROVED if record.n_samples <= dimension else Verdict.REFUTED
     told = f"{record.n_samples} points shattered by {record.n_nets} certified nets, one a pair of labelings"
     return Evidence(Method.EXHAUSTIVE, str(record.n_samples), str(dimension), verdict, told)

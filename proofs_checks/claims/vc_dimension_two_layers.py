@@ -51,7 +51,7 @@ def proof(points: Points) -> Evidence:
 def deep(points: Points) -> Evidence:
     """A net for every labeling, built and certified as well."""
     with TemporaryDirectory() as folder:
-        record = vc.build_lower_bound(2, 2, Path(folder, "r.json.gz"), n_samples=len(points))
+        record = vc.build_lower_bound(2, 2, path=Path(folder, "r.json.gz"), n_samples=len(points))
     told = f"{record.n_nets} nets of depth {record.deepest}, one a pair of labelings, certified"
     nets = Evidence(Method.EXHAUSTIVE, str(record.n_samples), str(len(points)), Verdict.PROVED, told)
     return combine([proof(points), nets], computed=str(record.n_samples), claimed=str(len(points)))

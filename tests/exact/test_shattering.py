@@ -20,7 +20,7 @@ from lntheory.network import Layer, LNNet
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The lines of a right record: five points of the plane at depth 1."""
     path = tmp_path_factory.mktemp("record") / "five.json.gz"
-    vc.build_lower_bound(1, 2, path, n_samples=5)
+    vc.build_lower_bound(1, 2, path=path, n_samples=5)
     return gzip.decompress(path.read_bytes()).decode().splitlines()
 
 
@@ -190,7 +190,7 @@ def test_equal_records_are_equal_bytes_without_time_or_name(tmp_path: Path, line
 
 
 def test_depth_zero_is_a_record_of_affine_nets(tmp_path: Path) -> None:
-    proof = vc.build_lower_bound(0, 2, tmp_path / "r.gz")
+    proof = vc.build_lower_bound(0, 2, path=tmp_path / "r.gz")
     assert (proof.n_samples, proof.depth, proof.deepest) == (3, 0, 0)
 
 

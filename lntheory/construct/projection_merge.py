@@ -42,7 +42,7 @@ from lntheory.construct import circle
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
 from lntheory.construct.fold import ROUNDING, Folds, angle_between
 from lntheory.construct.lift import Projection, clearance, powers_of_two, projections, slopes
-from lntheory.construct.readout import readout
+from lntheory.construct.readout import margin, readout
 from lntheory.network import Layer, LNNet
 
 __all__ = ["Construction", "merge"]
@@ -242,7 +242,7 @@ def _build(
                 if task.progress is not None:
                     task.progress(done, total)
             scores = readout(walk.points, walk.codes, int(task.codes.max()) + 1, arithmetic)
-            safety = min(safety, _margin(walk, scores, arithmetic))
+            safety = min(safety, margin(walk.points, walk.codes, walk.errors, scores, arithmetic))
             if not safety >= least:
                 raise _OutOfPrecision
             exported = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*layers, scores]]
@@ -257,26 +257,6 @@ def _checked(walk: _Walk, least: float) -> float:
     if not safety >= least:
         raise _OutOfPrecision
     return safety
-
-
-def _margin(walk: _Walk, scores: tuple[Array, Array], arithmetic: Arithmetic) -> float:
-    """Smallest margin of the read-out over what the errors of the points can change."""
-    weight, bias = scores
-    if len(weight) == 1:
-        weight, bias = np.concatenate([weight * 0, weight]), np.concatenate([bias * 0, bias])
-    columns = circle.basis(arithmetic) * np.sqrt(arithmetic.array([3.0]))
-    values = walk.points @ (weight @ columns).T + bias
-    rows = np.arange(len(values))
-    leads = values[rows, walk.codes][:, None] - values
-    # A score moves with the angle as fast as its gradient lies along the circle: slowly near a short chord.
-    turned = np.stack([-walk.points[:, 1], walk.points[:, 0]], axis=1) @ (weight @ columns).T
-    along = np.abs(turned[rows, walk.codes][:, None] - turned)
-    size = np.sqrt((weight * weight).sum(axis=1)) + np.abs(bias)
-    errors = 2 * walk.errors[:, None]
-    slack = along * errors + 4 * size.max() * (errors * errors + 4 * arithmetic.unit)
-    ratios = floats(leads / slack)
-    ratios[rows, walk.codes] = np.inf
-    return float(ratios.min()) if not np.isnan(ratios).any() else 0.0
 
 
 # ------------------------------------------------------------------------------------------ the first layer

@@ -15,7 +15,8 @@ from lntheory.construct import circle, guaranteed_depth, projection_merge
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.fold import Folds
 from lntheory.construct.lift import Projection
-from lntheory.construct.projection_merge import _margin, _respacing, _Walk
+from lntheory.construct.projection_merge import _respacing, _Walk
+from lntheory.construct.readout import margin
 from lntheory.exact import certify
 from lntheory.network import LNNet
 from tests.construct.hostile import class_sizes, labelled
@@ -209,9 +210,9 @@ def test_margin_of_a_read_out_is_measured_against_the_errors():
     weight = np.array([[-1.0], [1.0]]) * (circle.basis(Float64())[:, 1] / np.sqrt(3))
     angles, codes = [-0.6, -0.3, 0.3, 0.6], [0, 0, 1, 1]
     sharp, blurred = walk_at(angles, codes, [1e-9] * 4), walk_at(angles, codes, [1e-9, 0.1, 1e-9, 1e-9])
-    assert _margin(sharp, (weight, np.zeros(2)), Float64()) > 1e7
-    assert _margin(blurred, (weight, np.zeros(2)), Float64()) < 1.5
-    assert _margin(sharp, (-weight, np.zeros(2)), Float64()) < 0
+    assert margin(sharp.points, sharp.codes, sharp.errors, (weight, np.zeros(2)), Float64()) > 1e7
+    assert margin(blurred.points, blurred.codes, blurred.errors, (weight, np.zeros(2)), Float64()) < 1.5
+    assert margin(sharp.points, sharp.codes, sharp.errors, (-weight, np.zeros(2)), Float64()) < 0
 
 
 def test_a_float64_net_has_to_pass_the_float64_forward_pass(monkeypatch):
@@ -223,7 +224,7 @@ def test_a_float64_net_has_to_pass_the_float64_forward_pass(monkeypatch):
 
 
 def test_a_read_out_without_a_margin_is_not_accepted(monkeypatch):
-    monkeypatch.setattr(projection_merge, "_margin", lambda *args: 1.0)
+    monkeypatch.setattr(projection_merge, "margin", lambda *args: 1.0)
     monkeypatch.setattr(projection_merge, "PRECISIONS", (128,))
     with pytest.raises(AssertionError):
         shatter(np.array(XOR), [0, 0, 1, 1])

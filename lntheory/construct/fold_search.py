@@ -435,10 +435,15 @@ class _Budget:
 
     total: int
     progress: Progress | None
+    should_stop: Callable[[], bool] | None = None
     spent: int = 0
+    stopped: bool = False
 
     def take(self, units: int) -> int:
-        """Spend up to so many; how many there were."""
+        """Spend up to so many; how many there were: none once the search should stop."""
+        self.stopped = self.stopped or (self.should_stop is not None and self.should_stop())
+        if self.stopped:
+            return 0
         units = min(units, self.total - self.spent)
         self.spent += units
         return units
@@ -509,6 +514,7 @@ def fold_search(
     below: int | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> FoldSearch:
     """Search for a shallow net that is right in plain floating-point arithmetic.
 
@@ -528,6 +534,8 @@ def fold_search(
         Threads; immaterial for the result.
     progress : callable, optional
         Called as ``progress(units spent, budget)``.
+    should_stop : callable, optional
+        Asked between the layers; once it says so, the search ends as if the units spent were the budget.
 
     Returns
     -------
@@ -543,10 +551,10 @@ def fold_search(
     """
     task = _Task(X, codes, powers_of_two(X), Target.of(target))
     most = 2 * len(X) if below is None else below  # a run that needs more than pairs do is of no use
-    work, best, runs, useless = _Budget(budget, progress), None, 0, 0
+    work, best, runs, useless = _Budget(budget, progress, should_stop), None, 0, 0
     with np.errstate(all="ignore"), ThreadPoolExecutor(n_jobs) as pool:
         map_ = map if n_jobs == 1 else pool.map
-        while work.spent < budget and most > 1 and useless < PATIENCE:
+        while work.spent < budget and not work.stopped and most > 1 and useless < PATIENCE:
             found = _run(task, [seed, runs], work, most, map_)
             useless += 1
             if found is not None:

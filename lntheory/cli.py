@@ -207,14 +207,23 @@ def shatter(
     method: Annotated[
         str,
         typer.Option(
-            help="minority-merge, projection-merge (the paper's), pairs (two merges a layer), fold (searched "
-            "for: far shallower), or auto (the shallowest found quickly)."
+            help="auto (the shallowest within the budget), fold (searched for: far shallower), pairs (two "
+            "merges a layer), minority-merge, or projection-merge (the paper's)."
         ),
-    ] = "minority-merge",
+    ] = "auto",
     budget: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Units of work for fold (default 2000) and auto (150): a unit takes 0.01 to 0.1 s."
+            min=1,
+            help="Units of search for fold (default 2000) and auto (by the labels, at most 600); one takes "
+            "0.01 to 0.1 s. The same seed and budget give the same net.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Search no longer, between layers; the units spent are told. For fold, auto.",
         ),
     ] = None,
     labels: LabelsOption = Labels.given,
@@ -229,11 +238,15 @@ def shatter(
 ) -> Report:
     """Build a width-3 LN-Net that gives every sample its label, and prove that it does."""
     dataset = _load(data, label, labels, seed)
+    given = {"budget": budget, "time_limit": time_limit}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if method in ("auto", "fold"):
+        options["n_jobs"] = os.cpu_count() or 1  # immaterial for the net
     if out is None:
-        net, certificate = _build_and_certify(dataset, method, seed, budget)
+        net, certificate = _build_and_certify(dataset, method, seed, options)
         return _shatter_report(dataset, net, certificate, None, [], as_json)
     with replaced_directory_files(out) as staging:
-        net, certificate = _build_and_certify(dataset, method, seed, budget)
+        net, certificate = _build_and_certify(dataset, method, seed, options)
         net.save(staging / "net.json")
         certificate.save(staging / "certificate.json")
         save_dataset(dataset, staging / "data.npz")
@@ -243,13 +256,10 @@ def shatter(
 
 
 def _build_and_certify(
-    dataset: Dataset, method: str, seed: int, budget: int | None
+    dataset: Dataset, method: str, seed: int, options: dict[str, Any]
 ) -> tuple[LNNet, Certificate]:  # fmt: skip
     from lntheory.exact import certify
 
-    options: dict[str, Any] = {} if budget is None else {"budget": budget}
-    if method in ("fold", "auto"):
-        options["n_jobs"] = os.cpu_count() or 1
     with _progress("building the net") as progress:
         net = lntheory.shatter(
             dataset.X, dataset.y, method=method, random_state=seed, progress=progress, **options
@@ -291,7 +301,7 @@ def _shatter_report(
         "files": {path.stem: str(path) for path in files},
     }
     rows = [("samples", f"{len(dataset.X)} of {dataset.name}, {dataset.X.shape[1]} features")]
-    rows += _certificate_rows(certificate)
+    rows += _construction_rows(net) + _certificate_rows(certificate)
     if out is None:
         rows.append(("files", "none; name a directory with --out DIR to keep net, certificate and pictures"))
     else:
@@ -299,6 +309,23 @@ def _shatter_report(
         if net.depth == 0:
             rows.append(("pictures", "none: no LN layer was needed, so there is no circle to draw"))
     return Report(values, rows, as_json)
+
+
+def _construction_rows(net: LNNet) -> list[tuple[str, str]]:
+    """What was tried, where several constructions were: their depths, the work spent, which was taken."""
+    told = net.provenance or {}
+    if "tried" not in told:
+        return []
+    texts = []
+    for name, depth in told["tried"].items():
+        text = f"{name} {'no shallower net' if depth is None else depth}"
+        if name == "fold":
+            text += (
+                f" ({_counted(told['units'], 'unit')} of {told['budget']:,}, {_counted(told['runs'], 'run')})"
+            )
+        texts.append(text)
+    texts += [f"not {name}: {why}" for name, why in told.get("untried", {}).items()]
+    return [("tried", f"{', '.join(texts)}; took {told['construction']}")]
 
 
 def _certificate_values(certificate: Certificate) -> dict[str, Any]:
@@ -326,7 +353,7 @@ def _certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _arithmetic(certificate: Certificate) -> str:

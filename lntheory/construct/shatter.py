@@ -4,13 +4,18 @@
 
     X, y ──► distinct? ──► one class? ──► linearly separable? ──► projection-merge ──► LNNet
              (else error)   depth 0         depth 0                 one merge a layer
+                                                      ├──► pairs               two merges a layer
+                                                      └──► fold                searched for
 """
 
 from __future__ import annotations
 
 import copy
+import math
+import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +25,7 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
 from lntheory.construct.lift import powers_of_two
-from lntheory.construct.pair_merge import PairConstruction, layers_needed, pair_merge
+from lntheory.construct.pair_merge import CELLS, PairConstruction, layers_needed, pair_merge
 from lntheory.construct.projection_merge import Construction, merge
 from lntheory.errors import ConflictingLabelsError, InvalidInputError
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
@@ -28,13 +33,13 @@ from lntheory.validation import encode_labels
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
-METHODS = ("projection-merge", "minority-merge", "pairs", "fold", "auto")
+METHODS = ("auto", "fold", "pairs", "minority-merge", "projection-merge")
 SEARCHING = ("fold", "auto")
 TARGETS = ("float64", "float32")
-AUTO_BUDGET, AUTO_PAIRS = 150, 1000
-"""Units that ``"auto"`` spends on fold search, and the samples up to which it merges pairs."""
 QUICK = 300
-"""Samples up to which two pairs a layer are merged in less time than fold search takes for a layer."""
+"""Samples up to which two pairs a layer are merged in less time than fold search takes for a layer or two."""
+AUTO_BUDGET, UNITS_A_BIT = 600, 1.3
+"""Most units that ``"auto"`` spends on fold search by itself, and those that a bit of the labels may take."""
 
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -49,9 +54,10 @@ def shatter(
     X: ArrayLike,
     y: Iterable[Any],
     *,
-    method: str = "minority-merge",
+    method: str = "auto",
     random_state: int | np.random.Generator = 0,
     budget: int | None = None,
+    time_limit: float | None = None,
     target: str = "float64",
     n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -67,21 +73,31 @@ def shatter(
         Finite numbers. Equal samples must carry equal labels.
     y : sequence of str, int, float or bool, shape (n_samples,)
         Any number of classes.
-    method : {"minority-merge", "projection-merge", "pairs", "fold", "auto"}
+    method : {"auto", "fold", "pairs", "minority-merge", "projection-merge"}
         ``"projection-merge"`` is the paper's: every class is merged, at most ``max(1, m - 2)`` layers for m
         distinct samples. ``"minority-merge"`` leaves the most frequent class where it is, and ``"pairs"``
         also merges two pairs a layer: see `guaranteed_depth`. All stop as soon as the labels can be read out.
-        ``"fold"`` searches for folds that bring many equal labels together at once: far shallower, never
-        deeper than ``"pairs"``, and seconds to minutes of work. ``"auto"`` takes the shallowest that it finds
-        quickly: fold search where the budget is likely to suffice, else pairs, else single merges.
+        ``"fold"`` searches for folds that bring many equal labels together at once: far shallower, and
+        seconds to minutes of work. It is never deeper than what is proved of ``"pairs"``, nor, for up to 300
+        samples, than what ``"pairs"`` finds; of more samples it follows the first attempt of ``"pairs"`` as
+        far as its own depth.
+        ``"auto"`` takes the shallowest of what is within the budget: up to 300 samples ``"pairs"``, and
+        ``"fold"`` unless ``"pairs"`` is as shallow as can be or the budget hardly suffices; where neither
+        leads to a net, ``"minority-merge"``.
     random_state : int or numpy Generator
-        The same seed gives the same net.
+        The same seed and budget give the same net.
     budget : int, optional
-        Units of work for ``"fold"`` (default 2000) and ``"auto"`` (150); a unit is 20,000 folds tried, some
-        0.01 to 0.1 s. More never gives a deeper net by ``"fold"``.
+        Units of work that ``"fold"`` and ``"auto"`` spend on the search; a unit is 20,000 folds tried, some
+        0.01 to 0.1 s. By default 2000 for ``"fold"``, and for ``"auto"`` what random labels are likely to
+        take, or none if that is more than 600: for more than some 460 samples of two balanced classes, or
+        140 of ten. More never gives a deeper net.
+    time_limit : float, optional
+        Seconds after which ``"fold"`` and ``"auto"`` search no further. The search stops between layers only,
+        and as if the units spent so far, ``net.provenance["units"]``, had been its budget: that budget
+        gives the same net again. The merges are not limited.
     target : {"float64", "float32"}
-        The arithmetic in which the nets of fold search have to be right. Where none is found, the merges'
-        float64 or dyadic net is returned.
+        The arithmetic in which the net of ``"fold"`` or ``"auto"`` has to be right. Where no such net is
+        found, the merges' float64 or dyadic one is returned; ``net.provenance["target"]`` says which it is.
     n_jobs : int
         Threads for fold search; immaterial for the net.
     progress : callable, optional
@@ -95,7 +111,8 @@ def shatter(
         needed where thousands of samples or nearly equal samples exceed what float64 can carry.
         ``net.provenance`` holds the method, the seed, the pair of samples merged by each layer (of
         ``"pairs"``: a list of pairs; folds merge none) and the smallest ratio of gap to error bound met on
-        the way. Of ``"fold"`` and ``"auto"`` also the construction taken, what was tried, the units spent.
+        the way. Of ``"fold"`` and ``"auto"`` also the construction taken, the depth to which each one tried
+        came (None: to no net, or to none shallower), why others were not tried, and the units and runs spent.
 
     Raises
     ------
@@ -114,7 +131,7 @@ def shatter(
     >>> net.depth, net.width, net.predict([[0, 1], [1, 1]]).tolist()
     (1, 3, ['odd', 'even'])
     """
-    _check_options(method, budget, target, n_jobs)
+    _check_options(method, budget, time_limit, target, n_jobs)
     samples = samples_of(X)
     codes, classes = _classes(y, len(samples))
     kept = _distinct(samples, codes, classes)
@@ -128,9 +145,9 @@ def shatter(
     if method == "pairs":
         found = pair_merge(X, codes, rng=rng, progress=progress)
     elif method in SEARCHING:
-        options = {"target": target, "n_jobs": n_jobs}
-        found, tried = _searched(X, codes, method, budget, rng, progress, options)
-        provenance |= tried
+        search = _Search(X, codes, method, budget, time_limit, target, n_jobs, progress)
+        found, told = search.run(rng)
+        provenance |= told
     else:
         found = merge(X, codes, minority=method == "minority-merge", rng=rng, progress=progress)
     if isinstance(found, PairConstruction):
@@ -142,7 +159,7 @@ def shatter(
 
 
 def guaranteed_depth(
-    class_sizes: Sequence[int], *, method: str = "minority-merge", general_position: bool = False
+    class_sizes: Sequence[int], *, method: str = "auto", general_position: bool = False
 ) -> int:
     """Depth that a construction never exceeds, from the numbers of distinct samples in each class.
 
@@ -150,7 +167,7 @@ def guaranteed_depth(
     ----------
     class_sizes : sequence of int
         Distinct samples a class, each at least 1.
-    method : {"minority-merge", "projection-merge", "pairs", "fold"}
+    method : {"auto", "fold", "pairs", "minority-merge", "projection-merge"}
     general_position : bool
         Whether, after a generic projection to the plane (so n_features >= 2), no three samples are collinear
         and no three lines through disjoint pairs of samples are concurrent or parallel.
@@ -159,12 +176,13 @@ def guaranteed_depth(
     -------
     int
         With m samples in C >= 2 classes, k of them outside the largest: ``max(1, m - 2)`` for
-        ``"projection-merge"``; for ``"minority-merge"`` ``max(1, k - C + 1)`` in general position,
-        else ``k - C + 2`` (k - 1 and k for two classes); for ``"pairs"``, with s the sum of ``ceil(k_c / 2)``
-        over the other classes of two or more samples, ``max(1, s)`` in general position, else ``s + 1``
+        ``"projection-merge"``; for ``"minority-merge"`` and ``"auto"`` ``max(1, k - C + 1)`` in general
+        position, else ``k - C + 2`` (k - 1 and k for two classes); for ``"pairs"`` and ``"fold"``, with s the
+        sum of ``ceil(k_c / 2)`` over the other classes of two or more samples, ``max(1, s)`` in general
+        position, else ``s + 1``
         (ceil(k / 2) and one more for two classes). Classes of four samples, if there are no others but single
         ones, count as not in general position: in the plane one of the four may lie inside the triangle of
-        the rest. What is proved of ``"pairs"`` holds for ``"fold"``, which is never deeper. 0 for one class.
+        the rest. 0 for one class.
 
     Examples
     --------
@@ -176,8 +194,8 @@ def guaranteed_depth(
     sizes = [int(size) for size in class_sizes]
     if not sizes or min(sizes) < 1:
         raise InvalidInputError(f"class_sizes={sizes}; give one positive number a class")
-    if method not in METHODS or method == "auto":
-        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS[:-1])}")
+    if method not in METHODS:
+        raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
     if len(sizes) == 1:
         return 0
     if method == "projection-merge":
@@ -198,84 +216,156 @@ class _DeepEnough(Exception):
     """A construction has come to the depth at which it is of no more use."""
 
 
-def _searched(
-    X: FloatArray,
-    codes: Codes,
-    method: str,
-    budget: int | None,
-    rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None,
-    options: dict[str, Any],
-) -> tuple[_Found, dict[str, Any]]:
-    """The shallowest of fold search and pairs, and what was tried.
+@dataclass(frozen=True)
+class _Search:
+    """What ``"fold"`` and ``"auto"`` are asked for: the shallowest net of several constructions.
 
-    The pairs are those that ``method="pairs"`` merges; they come first if that is quick.
+    ::
+
+        up to QUICK samples:    pairs ──► fold, if it may be shallower ──► the shallowest
+        more:    fold, if within the budget ──► found: pairs up to its depth ──► the shallowest
+                                            └─► none:  pairs ("fold"), minority-merge ("auto")
     """
-    from lntheory.construct.fold_search import BUDGET, FoldSearch, fold_search  # numba takes a while to load
 
-    twin, seed = copy.deepcopy(rng), int(rng.integers(2**63))
-    units = budget if budget is not None else BUDGET if method == "fold" else AUTO_BUDGET
-    tried: dict[str, int | None] = {}
-    if method == "auto" and len(X) > AUTO_PAIRS and not _promising(len(X), units):
-        merged = merge(X, codes, minority=True, rng=twin, progress=progress)
-        return merged, {"construction": "minority-merge", "tried": {}, "units": 0, "budget": units}
-    pairs: PairConstruction | None = None
-    if len(X) <= QUICK or not (method == "fold" or _promising(len(X), units)):
-        pairs = pair_merge(X, codes, rng=twin, progress=progress)
-    search = FoldSearch(None, 0, 0)
-    if method == "fold" or _promising(len(X), units):
-        below = None if pairs is None else len(pairs.layers)
-        search = fold_search(X, codes, seed=seed, budget=units, below=below, progress=progress, **options)
-        tried["fold"] = None if search.found is None else len(search.found.layers)
-    if pairs is None:
-        pairs = _shallower_pairs(X, codes, search.found, twin, progress)
-    tried["pairs"] = None if pairs is None else len(pairs.layers)
-    found: _Found | None = search.found
-    if found is None or (pairs is not None and len(pairs.layers) < len(found.layers)):
-        found = pairs
-    assert found is not None
-    name = "fold" if found is search.found else "pairs"
-    return found, {
-        "construction": name, "tried": tried, "units": search.units, "runs": search.runs, "budget": units,
-        "target": options["target"] if name == "fold" else "float64",
-    }  # fmt: skip
+    X: FloatArray
+    codes: Codes
+    method: str
+    budget: int | None
+    time_limit: float | None
+    target: str
+    n_jobs: int
+    progress: Callable[[int, int], None] | None
+
+    def run(self, rng: np.random.Generator) -> tuple[_Found, dict[str, Any]]:
+        """The construction taken, and what the provenance says of it.
+
+        Merges begin with the generator as it was, so they are those of ``"pairs"`` and ``"minority-merge"``.
+        """
+        start, twin, seed = time.monotonic(), copy.deepcopy(rng), int(rng.integers(2**63))
+        found: dict[str, _Found | None] = {}
+        budget = self.units
+        told: dict[str, Any] = {"units": 0, "runs": 0, "budget": budget}
+        if self.time_limit is not None:
+            told["time_limit"] = float(self.time_limit)
+        if len(self.X) <= QUICK:
+            found["pairs"] = pair_merge(self.X, self.codes, rng=twin, progress=self.progress)
+        pairs = found.get("pairs")
+        useful = pairs is not None and self._is_right(pairs)
+        if pairs is not None and useful and (why := _why_no_shallower(self.X, self.codes, len(pairs.layers))):
+            told["untried"] = {"fold": why}
+        elif not budget:
+            told["untried"] = {"fold": f"would hardly end within {AUTO_BUDGET} units"}
+        else:
+            from lntheory.construct.fold_search import fold_search  # numba takes a while to load
+
+            limit = math.inf if self.time_limit is None else start + self.time_limit
+            search = fold_search(
+                self.X, self.codes, seed=seed, budget=budget, target=self.target,
+                below=len(pairs.layers) if pairs is not None and useful else self.guaranteed + 1,
+                n_jobs=self.n_jobs, progress=self.progress, should_stop=lambda: time.monotonic() >= limit,
+            )  # fmt: skip
+            found["fold"] = search.found
+            told |= {"units": search.units, "runs": search.runs}
+        if len(self.X) > QUICK:
+            found |= self._merged(found.get("fold"), twin)
+        return self._chosen(found, told)
+
+    @property
+    def units(self) -> int:
+        """Units that the search may spend; 0 if there is to be none."""
+        if self.budget is not None:
+            return self.budget
+        if self.method == "fold":
+            from lntheory.construct.fold_search import BUDGET
+
+            return BUDGET
+        shares = np.bincount(self.codes) / len(self.codes)
+        reckoned = UNITS_A_BIT * -(shares * np.log2(shares)).sum() * len(self.codes)
+        return math.ceil(reckoned) if reckoned <= AUTO_BUDGET else 0
+
+    @property
+    def guaranteed(self) -> int:
+        """Depth of pairs at most; of many samples as if in general position, so that it holds there too."""
+        sizes = np.bincount(self.codes).tolist()
+        return guaranteed_depth(sizes, method="pairs", general_position=len(self.X) > QUICK)
+
+    def _merged(self, fold: _Found | None, rng: np.random.Generator) -> dict[str, _Found | None]:
+        """The merges of many samples: as deep as the net found already they are of no use."""
+        if fold is None and self.method == "auto":
+            merged = merge(self.X, self.codes, minority=True, rng=rng, progress=self.progress)
+            return {"minority-merge": merged}
+
+        def watch(done: int, total: int) -> None:
+            if fold is not None and done >= len(fold.layers):
+                raise _DeepEnough
+            if self.progress is not None and fold is None:
+                self.progress(done, total)
+
+        try:
+            return {"pairs": pair_merge(self.X, self.codes, rng=rng, progress=watch)}
+        except _DeepEnough:
+            return {"pairs": None}
+
+    def _chosen(
+        self, found: dict[str, _Found | None], told: dict[str, Any]
+    ) -> tuple[_Found, dict[str, Any]]:  # fmt: skip
+        """The shallowest of those that are right in the target, or of all; of equals the merges."""
+        nets = {name: net for name, net in found.items() if net is not None}
+        right = {name: net for name, net in nets.items() if self._is_right(net)}
+        name, net = min((right or nets).items(), key=lambda item: (len(item[1].layers), item[0] == "fold"))
+        tried = {name: None if net is None else len(net.layers) for name, net in found.items()}
+        target = self.target if name in right else "float64"
+        return net, {"construction": name, "tried": tried, **told, "target": target}
+
+    def _is_right(self, found: _Found) -> bool:
+        """Whether the net is right in the target; for float64 a dyadic one is, as no other is needed then."""
+        if self.target == "float64":
+            return True
+        net = LNNet(found.layers, found.readout, tuple(range(int(self.codes.max()) + 1)))
+        if net.arithmetic != "float64":
+            return False
+        return bool((net.winners(net.plain_scores(self.X, np.float32)) == self.codes).all())
 
 
-def _promising(n_samples: int, units: int) -> bool:
-    """Whether a run of fold search, a layer for some ten samples, is likely to end within these units."""
-    from lntheory.construct.fold_search import CHAINS
+def _why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:
+    """Why samples that affine scores do not separate have no net of fewer layers, if that is known.
 
-    return units * 10 >= CHAINS * n_samples
-
-
-def _shallower_pairs(
-    X: FloatArray, codes: Codes, found: FoldConstruction | None, rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None,
-) -> PairConstruction | None:  # fmt: skip
-    """Two pairs a layer, unless that comes to as many layers as were found already."""
-
-    def watch(done: int, total: int) -> None:
-        if found is not None and done >= len(found.layers):
-            raise _DeepEnough
-        if progress is not None and found is None:
-            progress(done, total)
-
-    try:
-        return pair_merge(X, codes, rng=rng, progress=watch)
-    except _DeepEnough:
-        return None
+    On a line the difference of two scores changes sign at most 2^L times at depth L. Of few samples of the
+    plane in two classes `pair_merge` tries all first layers, so that it has found depth 1 if anybody can.
+    """
+    varying = np.flatnonzero((X[0] != X).any(axis=0))
+    if len(varying) == 1:
+        along = codes[np.argsort(X[:, varying[0]])]
+        changes = max(
+            np.count_nonzero(np.diff(along[(along == c) | (along == e)]))
+            for c, e in combinations(range(int(codes.max()) + 1), 2)
+        )
+        if changes > 2 ** (depth - 1):
+            return "no net is shallower"
+    if depth == 1:
+        return "no net is shallower"
+    if depth == 2 and len(varying) == 2 and codes.max() == 1 and len(X) <= CELLS:
+        return "all first layers were tried"
+    return None
 
 
 # ------------------------------------------------------------------------------------------------ the input
 
 
-def _check_options(method: str, budget: int | None, target: str, n_jobs: int) -> None:
+def _check_options(
+    method: str, budget: int | None, time_limit: float | None, target: str, n_jobs: int
+) -> None:  # fmt: skip
     if method not in METHODS:
         raise InvalidInputError(f"method={method!r}; choose one of {', '.join(METHODS)}")
     if target not in TARGETS:
         raise InvalidInputError(f"target={target!r}; choose one of {', '.join(TARGETS)}")
-    if method not in SEARCHING and (budget is not None or target != "float64"):
-        raise InvalidInputError(f"budget and target are for {' and '.join(SEARCHING)}, not for {method}")
+    if method not in SEARCHING and not (budget is None and time_limit is None and target == "float64"):
+        raise InvalidInputError(
+            f"budget, time_limit and target are for {' and '.join(SEARCHING)}, not for {method}"
+        )
+    seconds = isinstance(time_limit, (int, float, np.number)) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (seconds and time_limit > 0):
+        raise InvalidInputError(f"time_limit={time_limit!r}; give a positive number of seconds")
     for name, value in (("budget", budget), ("n_jobs", n_jobs)):
         if name == "budget" and value is None:
             continue

@@ -40,7 +40,7 @@ def test_every_labelling_of_points_in_general_position_within_its_depth(m):
     """Two labels, k of the rarer one: max(1, k - 1) layers in the plane. So VC >= 2L + 3."""
     X = np.random.default_rng(m).normal(size=(m, 2))
     for y in labellings(m):
-        net = shatter(X, y)
+        net = shatter(X, y, method="minority-merge")
         k = min(sum(y), m - sum(y))
         assert certify(net, X, y).margin > 0
         assert net.depth <= max(1, k - 1) if k else net.depth == 0, y
@@ -52,7 +52,7 @@ def test_every_labelling_of_collinear_points_within_its_depth(m):
     """Any distinct points: k layers. So VC >= 2L + 1."""
     X = np.outer(np.arange(m) ** 2, [1.0, -2.0]) + [3.0, 0.5]
     for y in labellings(m):
-        net = shatter(X, y)
+        net = shatter(X, y, method="minority-merge")
         assert certify(net, X, y).margin > 0
         assert net.depth <= min(sum(y), m - sum(y)), y
 
@@ -79,7 +79,7 @@ def test_regular_polygon_is_not_in_general_position_but_within_the_depth_of_dist
     """Chords of a regular polygon are parallel and concurrent: every merging first layer may collide."""
     angles = np.arange(12) * np.pi / 6
     X, y = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.arange(12) % 2
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     certify(net, X, y)
     assert net.depth <= guaranteed_depth([6, 6]) == 6
 
@@ -139,7 +139,7 @@ def test_merged_samples_end_together_and_unequal_ones_apart(monkeypatch):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
     attempts = record(monkeypatch)
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     steps = steps_of(net, attempts)
     for layer in [0, net.depth // 2, net.depth - 1]:
         points = planar_points(net, X, layer)
@@ -218,16 +218,16 @@ def test_margin_of_a_read_out_is_measured_against_the_errors():
 def test_a_float64_net_has_to_pass_the_float64_forward_pass(monkeypatch):
     """Whatever is believed of its gaps and errors."""
     X, y = np.array(XOR), [0, 0, 1, 1]
-    assert shatter(X, y).arithmetic == "float64"
+    assert shatter(X, y, method="minority-merge").arithmetic == "float64"
     monkeypatch.setattr(projection_merge, "_carried", lambda found, task: False)
-    assert shatter(X, y).arithmetic == "dyadic"
+    assert shatter(X, y, method="minority-merge").arithmetic == "dyadic"
 
 
 def test_a_read_out_without_a_margin_is_not_accepted(monkeypatch):
     monkeypatch.setattr(projection_merge, "margin", lambda *args: 1.0)
     monkeypatch.setattr(projection_merge, "PRECISIONS", (128,))
     with pytest.raises(AssertionError):
-        shatter(np.array(XOR), [0, 0, 1, 1])
+        shatter(np.array(XOR), [0, 0, 1, 1], method="minority-merge")
 
 
 @pytest.mark.parametrize("missing", [Folds, Projection])
@@ -246,7 +246,7 @@ def test_a_layer_that_misses_its_merge_is_noticed(missing, monkeypatch):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(20, 2)), rng.integers(0, 2, 20)
     attempts = record(monkeypatch)
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     steps = steps_of(net, attempts)
     ratios = [worst_ratio(net, X, steps, layer) for layer in range(net.depth)]
     assert max(ratios) <= 1 + 1e-6
@@ -265,7 +265,7 @@ def test_many_pairs_of_classes_cost_few_bits(n_classes):
     """Sinks of finished classes are left behind the walk: across the cut nothing may be squeezed."""
     X = np.random.default_rng(n_classes).normal(size=(2 * n_classes, 2))
     y = np.arange(2 * n_classes) % n_classes
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     assert net.depth <= guaranteed_depth([2] * n_classes, general_position=True)
     assert certify(net, X, y).precision <= 512
 
@@ -285,14 +285,14 @@ def test_scale_of_the_data_costs_nothing(scale):
     rng = np.random.default_rng(4)
     X, y = rng.integers(-1000, 1000, (20, 2)).astype(float), rng.integers(0, 2, 20)
     for columns in (X * scale, X * [scale, 1.0]):
-        net = shatter(columns, y)
+        net = shatter(columns, y, method="minority-merge")
         assert net.arithmetic == "float64"
         assert certify(net, columns, y).float64_agrees
 
 
 def test_points_an_ulp_apart_need_a_dyadic_net():
     X, y = (1 + np.arange(6) * 2.0**-52)[:, None], [0, 1] * 3
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     assert net.arithmetic == "dyadic"
     assert net.depth <= 3
     proved = certify(net, X, y)
@@ -303,7 +303,7 @@ def test_points_an_ulp_apart_need_a_dyadic_net():
 def test_float64_carries_three_hundred_random_samples():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     assert net.arithmetic == "float64"
     assert certify(net, X, y).float64_agrees
 
@@ -312,7 +312,7 @@ def test_float64_carries_three_hundred_random_samples():
 def test_float64_carries_five_hundred_random_samples():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
-    net = shatter(X, y)
+    net = shatter(X, y, method="minority-merge")
     assert net.arithmetic == "float64"
     assert net.depth <= guaranteed_depth(class_sizes(X, y.tolist()), general_position=True)
     assert certify(net, X, y).float64_agrees

@@ -19,7 +19,7 @@ from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedEr
 from lntheory.exact import certify
 from tests.construct.hostile import class_sizes, consistent, labelled
 
-METHODS = ["minority-merge", "projection-merge"]
+METHODS = ["minority-merge", "projection-merge", "pairs", "auto"]
 methods = st.sampled_from(METHODS)
 XOR = [[0, 0], [1, 1], [0, 1], [1, 0]]
 
@@ -30,7 +30,7 @@ def certified(X, y, **options):
     proved = certify(net, X, y)
     assert proved.margin >= 0
     assert net.width <= 3
-    method = options.get("method", METHODS[0])
+    method = options.get("method", "auto")
     assert net.depth <= guaranteed_depth(class_sizes(X, y), method=method)
     if net.arithmetic == "float64":
         assert proved.float64_agrees
@@ -63,6 +63,7 @@ def test_order_of_samples_names_of_classes_and_affine_maps_do_not_matter(data, m
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 2**32 - 1), methods)
 @example(3, 1, 0, "minority-merge")
+@example(3, 1, 0, "auto")
 def test_one_two_and_three_samples(m, n_features, seed, method):
     """One and two need no layer, three none unless the middle one of three collinear ones differs."""
     rng = np.random.default_rng(seed)
@@ -151,9 +152,13 @@ def test_negative_zero_equals_zero():
 
 def test_duplicates_count_once():
     X, y = XOR * 5, list("aabb") * 5
+    for method in ("minority-merge", "projection-merge"):
+        net = certified(X, y, method=method)
+        assert net.depth == 1
+        assert all(i < 4 for pair in net.provenance["merges"] for i in pair)  # the first of equal samples
     net = certified(X, y)
     assert net.depth == 1
-    assert all(i < 4 for pair in net.provenance["merges"] for i in pair)  # the first of equal samples
+    assert all(i < 4 for layer in net.provenance["merges"] for pair in layer for i in pair)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -225,8 +230,9 @@ def test_guaranteed_depth_in_numbers():
     ]
     for sizes, paper, general, distinct in table:
         assert guaranteed_depth(sizes, method="projection-merge") == paper
-        assert guaranteed_depth(sizes, general_position=True) == general
-        assert guaranteed_depth(sizes) == distinct
+        for method in ({"method": "minority-merge"}, {"method": "auto"}, {}):
+            assert guaranteed_depth(sizes, **method, general_position=True) == general
+            assert guaranteed_depth(sizes, **method) == distinct
 
 
 def test_certificate_refuses_the_net_for_other_labels():
@@ -260,11 +266,12 @@ def test_same_seed_same_net_in_other_processes(method):
 
 def test_provenance_says_how_the_net_was_made():
     y = [0, 0, 1, 1]
-    net = shatter(XOR, y, random_state=4)
+    net = shatter(XOR, y, method="minority-merge", random_state=4)
     assert net.provenance["method"] == "minority-merge"
     assert net.provenance["seed"] == 4
     assert net.provenance["safety"] > 1
-    assert shatter(XOR, y, random_state=np.random.default_rng(4)).provenance["seed"] is None
+    again = shatter(XOR, y, method="minority-merge", random_state=np.random.default_rng(4))
+    assert again.provenance["seed"] is None
     assert LNNet.from_dict(json.loads(json.dumps(net.to_dict()))) == net
 
 
@@ -272,7 +279,9 @@ def test_progress_counts_the_merges():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
     calls = []
-    net = shatter(X, y, progress=lambda done, total: calls.append((done, total)))
+    net = shatter(
+        X, y, method="minority-merge", progress=lambda done, total: calls.append((done, total))
+    )  # fmt: skip
     assert calls
     assert all(0 < done <= total for done, total in calls)
     restarts = [after for before, after in pairwise(calls) if after[0] != before[0] + 1]
@@ -291,9 +300,9 @@ def test_interruption_leaves_nothing_behind(spacing):
     X, y = (1 + np.arange(12) * spacing)[:, None], [0, 1] * 6
     before = flint.ctx.prec, np.geterr()
     with pytest.raises(KeyboardInterrupt):
-        shatter(X, y, progress=interrupt)
+        shatter(X, y, method="minority-merge", progress=interrupt)
     assert (flint.ctx.prec, np.geterr()) == before
-    certified(X, y)
+    certified(X, y, method="minority-merge")
 
 
 def test_input_is_not_changed():

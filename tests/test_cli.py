@@ -15,6 +15,7 @@ import pytest
 import lntheory
 from lntheory import exact, plotting
 from lntheory.cli import main
+from lntheory.construct import fold_search
 from lntheory.data import load_dataset, random_labels
 from lntheory.errors import InvalidInputError, UndecidedError
 from lntheory.network import Layer, LNNet
@@ -34,8 +35,9 @@ def short_animations(monkeypatch):
 def built_by_hand(monkeypatch):
     """Stands in for the construction, so that these tests are of the command alone."""
 
-    def shatter(X, y, *, method, random_state, progress):
+    def shatter(X, y, *, method, random_state, progress, n_jobs=1):
         assert np.array_equal(X, XOR_X)
+        assert n_jobs == (os.cpu_count() if method == "auto" else 1)
         progress(1, 1)
         return xor_net(provenance={"method": method, "seed": random_state, "merges": [[0, 3]]})
 
@@ -130,7 +132,7 @@ def test_shatter_keeps_foreign_files_and_replaces_its_own(built_by_hand, run, tm
 def test_random_labels_are_those_of_the_library_and_are_stored(run, tmp_path, monkeypatch):
     seen = {}
 
-    def shatter(X, y, *, method, random_state, progress):
+    def shatter(X, y, *, method, random_state, progress, n_jobs):
         seen.update(y=y, seed=random_state)
         raise InvalidInputError("enough")
 
@@ -195,6 +197,39 @@ def test_the_whole_way_with_the_real_construction(run, tmp_path, method):
     for name in EVERY_FILE:  # same seed, same bytes
         assert (out / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
     assert run("shatter", tmp_path / "x.csv", "--label", "kind", "--method", "magic")[0] == 2
+
+
+def random_csv(path, m):
+    rows = np.random.default_rng(0).normal(size=(m, 2)).tolist()
+    path.write_text("a,b,kind\n" + "".join(f"{a},{b},{k % 2}\n" for k, (a, b) in enumerate(rows)))
+    return [path, "--label", "kind"]
+
+
+def test_the_default_says_what_it_tried(run, tmp_path, monkeypatch):
+    code, text, _ = run("shatter", "xor")
+    assert code == 0
+    assert "pairs 1, not fold: affine scores were tried; took pairs" in text
+    monkeypatch.setattr(fold_search, "STEPS", 2000)
+    data = random_csv(tmp_path / "x.csv", 24)
+    told = json.loads(run("shatter", *data, "--budget", 36, "--json")[1])
+    tried, units = told["provenance"]["tried"], told["provenance"]["units"]
+    assert told["depth"] == tried["fold"] < tried["pairs"]
+    assert 0 < units <= 36 == told["provenance"]["budget"]
+    text = run("shatter", *data, "--budget", 36)[1]
+    line = next(line for line in text.splitlines() if line.startswith("tried"))
+    assert f"pairs {tried['pairs']}, fold {tried['fold']} ({units} units of 36, " in line
+    assert line.endswith("; took fold")
+    assert not any(line.startswith("tried") for line in run("shatter", *data, "--method", "pairs")[1].split())
+
+
+def test_a_time_limit_leaves_what_was_found(run, tmp_path):
+    data = random_csv(tmp_path / "x.csv", 24)
+    code, text, _ = run("shatter", *data, "--time-limit", 1e-9)
+    assert code == 0
+    assert "fold no shallower net (0 units of 32, 1 run); took pairs" in text
+    for limit in (0, -1, "nan"):
+        assert run("shatter", *data, f"--time-limit={limit}")[0] == 2
+    assert run("shatter", *data, "--time-limit", 5, "--method", "pairs")[0] == 2
 
 
 # ------------------------------------------------------------------------------------------------- verify

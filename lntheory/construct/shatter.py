@@ -328,7 +328,7 @@ class _Search:
 
 
 def _why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:
-    """Why samples that affine scores do not separate have no net of fewer layers, if that is known.
+    """Why there is hardly a net of fewer layers, if there is a reason; no affine scores were found before.
 
     On a line the difference of two scores changes sign at most 2^L times at depth L. Of few samples of the
     plane in two classes `pair_merge` tries all first layers, so that it has found depth 1 if anybody can.
@@ -343,7 +343,7 @@ def _why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:
         if changes > 2 ** (depth - 1):
             return "no net is shallower"
     if depth == 1:
-        return "no net is shallower"
+        return "affine scores were tried"
     if depth == 2 and len(varying) == 2 and codes.max() == 1 and len(X) <= CELLS:
         return "all first layers were tried"
     return None

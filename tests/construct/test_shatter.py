@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 
 import flint
@@ -14,11 +16,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import LNNet, shatter
-from lntheory.construct import guaranteed_depth
+from lntheory.construct import fold_search, guaranteed_depth
+from lntheory.construct.pair_merge import pair_merge
 from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError
 from lntheory.exact import certify
 from tests.construct.hostile import class_sizes, consistent, labelled
 
+front = import_module("lntheory.construct.shatter")  # the function has the module's name
 METHODS = ["minority-merge", "projection-merge", "pairs", "auto"]
 methods = st.sampled_from(METHODS)
 XOR = [[0, 0], [1, 1], [0, 1], [1, 0]]
@@ -312,3 +316,144 @@ def test_input_is_not_changed():
     shatter(X, y)
     assert X.tobytes() == kept[0].tobytes()
     assert (y == kept[1]).all()
+
+
+# ------------------------------------------------------------------------------------------ fold and auto
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Chains of few folds: what holds of any chain holds of short ones."""
+    monkeypatch.setattr(fold_search, "STEPS", 400)
+
+
+def planar(m, seed=0, n_classes=2):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(m, 2)), rng.permutation(np.arange(m) % n_classes).tolist()
+
+
+def test_auto_is_the_default_and_the_same_at_any_number_of_threads(short):
+    X, y = planar(26)
+    net = certified(X, y)
+    assert net.provenance["method"] == "auto"
+    assert net.provenance["units"] > 0
+    for n_jobs in (1, 3):
+        again = shatter(X, y, method="auto", n_jobs=n_jobs)
+        assert again == net
+        assert again.provenance == net.provenance
+
+
+def test_auto_takes_the_shallowest_of_what_it_tried(short):
+    for seed in range(3):
+        X, y = planar(26, seed)
+        told = certified(X, y).provenance
+        assert set(told["tried"]) == {"pairs", "fold"}
+        depths = {name: depth for name, depth in told["tried"].items() if depth is not None}
+        assert depths[told["construction"]] == min(depths.values())
+        assert told["tried"]["pairs"] == shatter(X, y, method="pairs").depth
+
+
+def test_nothing_is_searched_for_where_pairs_cannot_be_beaten():
+    """And then the compiler is not even loaded: small calls stay quick."""
+    program = (
+        "import sys, numpy as np; from lntheory import shatter; "
+        "told = shatter([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]).provenance; "
+        "print('numba' in sys.modules, told['untried']['fold'], told['units'])"
+    )
+    there = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert there.stdout.strip() == "False affine scores were tried 0"
+
+
+@pytest.mark.parametrize(("m", "depth"), [(3, 1), (4, 2), (5, 2), (6, 3), (9, 3), (10, 4), (17, 4), (18, 5)])
+def test_least_depth_of_alternating_samples_of_a_line(m, depth):
+    """2^L + 1 of them at most: `lntheory.vc.upper_bound`."""
+    X = np.column_stack([np.full(m, 7.0), np.random.default_rng(m).normal(size=m)])
+    codes = np.argsort(np.argsort(X[:, 1])) % 2
+    assert [front._why_no_shallower(X, codes, d) for d in (depth, depth + 1)] == ["no net is shallower", None]
+    X, codes = np.vstack([X, [[7.0, 9.0]]]), np.append(codes, 2)  # another class takes nothing away
+    assert [front._why_no_shallower(X, codes, d) for d in (depth, depth + 1)] == ["no net is shallower", None]
+
+
+@given(labelled(max_samples=9))
+def test_no_construction_is_shallower_than_what_is_said_to_be_least(data):
+    X, y = data
+    distinct, first = np.unique(X + 0.0, axis=0, return_index=True)
+    codes = np.unique(np.array(y)[first], return_inverse=True)[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fold_search, "STEPS", 100)
+        nets = [shatter(X, y, method=method) for method in ("minority-merge", "pairs")]
+        nets.append(shatter(X, y, method="fold", budget=36))
+    depth = min(net.depth for net in nets)
+    assert depth == 0 or front._why_no_shallower(distinct, codes, depth + 1) != "no net is shallower"
+
+
+@pytest.mark.parametrize("method", ["fold", "auto"])
+@pytest.mark.parametrize("reading", [1.5, 4.5, 9.5])
+def test_a_time_limit_is_a_budget_found_out_later(short, monkeypatch, method, reading):
+    """Stopped by the clock after some layers: the same net as with the units spent until then."""
+    X, y = planar(40, 1)
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(front.time, "monotonic", lambda: float(next(ticks)))
+    stopped = shatter(X, y, method=method, budget=400, time_limit=reading)
+    told = stopped.provenance
+    assert told["time_limit"] == reading
+    assert told["units"] == fold_search.CHAINS * int(reading)
+    assert told["units"] < told["budget"] == 400
+    again = shatter(X, y, method=method, budget=told["units"])
+    assert again == stopped
+    assert again.provenance["tried"] == told["tried"]
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), "1", True])
+def test_a_time_limit_is_a_positive_number(limit):
+    with pytest.raises(InvalidInputError, match="time_limit"):
+        shatter(XOR, [0, 0, 1, 1], time_limit=limit)
+    with pytest.raises(InvalidInputError, match="time_limit"):
+        shatter(XOR, [0, 0, 1, 1], method="pairs", time_limit=1.0)
+
+
+@settings(max_examples=30)
+@given(labelled(max_samples=14), st.sampled_from(["fold", "auto"]), st.sampled_from([1, 36]))
+@example(([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]), "fold", 36)
+def test_many_samples_keep_to_the_guarantee_too(data, method, budget):
+    """The way of more than `QUICK` samples, where pairs do not come first, on hostile data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fold_search, "STEPS", 100)
+        patch.setattr(front, "QUICK", 1)
+        net = certified(*data, method=method, budget=budget)
+    if net.depth and net.provenance["tried"]["fold"] is None:
+        assert net.provenance["construction"] == {"fold": "pairs", "auto": "minority-merge"}[method]
+    if net.depth:
+        assert net.depth == min(depth for depth in net.provenance["tried"].values() if depth is not None)
+
+
+def test_many_samples_in_general_position_keep_to_its_guarantee(short, monkeypatch):
+    monkeypatch.setattr(front, "QUICK", 1)
+    for seed in range(4):
+        X, y = planar(9, seed)
+        for method in ("fold", "auto"):
+            net = certified(X, y, method=method, budget=60)
+            assert net.depth <= guaranteed_depth(class_sizes(X, y), method=method, general_position=True)
+
+
+def test_with_a_target_what_is_right_in_it_comes_first():
+    """Merges that float32 does not carry are passed over, however shallow, for a net that it does."""
+    X, y = planar(20)
+    codes = np.array(y)
+    right = pair_merge(X, codes, rng=np.random.default_rng(0))
+    wrong = replace(right, layers=right.layers[:-1])
+    for target, depth in (("float64", len(wrong.layers)), ("float32", len(right.layers))):
+        search = front._Search(X, codes, "auto", None, None, target, 1, None)
+        found, told = search._chosen({"pairs": wrong, "fold": right}, {})
+        assert len(found.layers) == depth
+        assert told["target"] == target
+    search = front._Search(X, codes, "auto", None, None, "float32", 1, None)
+    assert search._chosen({"pairs": wrong, "fold": None}, {})[1]["target"] == "float64"
+
+
+def test_merges_right_in_the_target_leave_less_to_search_for(short):
+    X, y = planar(26)
+    X = X.astype(np.float32).astype(float)
+    net = certified(X, y, target="float32")
+    assert net.provenance["target"] == "float32"
+    assert (np.asarray(net.classes)[net.winners(net.plain_scores(X, np.float32))] == y).all()

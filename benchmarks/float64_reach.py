@@ -23,7 +23,9 @@ def _row(n_samples: int) -> tuple[str, ...]:
     seconds, nets = [], []
     for seed in SEEDS:
         problem = planar(n_samples, seed)
-        spent, net = timed(lambda p=problem, s=seed: lntheory.shatter(p.X, p.y, method="minority-merge", random_state=s), 1)
+        spent, net = timed(
+            lambda p=problem, s=seed: lntheory.shatter(p.X, p.y, method="minority-merge", random_state=s), 1
+        )
         seconds.append(spent)
         nets.append(net)
     carried = sum(net.arithmetic == "float64" for net in nets)

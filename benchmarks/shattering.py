@@ -12,7 +12,7 @@ from benchmarks.problems import Problem, problems
 from lntheory import LNNet, exact
 
 TEXT = (
-    "Random labels, `lntheory.shatter(X, y, method=\"minority-merge\")`, then `exact.certify`. *Safety* is the "
+    "Random labels, `lntheory.shatter(X, y, method='minority-merge')`, then `exact.certify`. *Safety* is the "
     "smallest ratio of a gap to the rounding errors beside it that the construction met, in the arithmetic "
     "it ended with; *margin* is proved. Processor seconds, median of 3 runs, or fewer once they come to 20 s."
 )

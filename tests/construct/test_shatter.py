@@ -457,3 +457,22 @@ def test_merges_right_in_the_target_leave_less_to_search_for(short):
     net = certified(X, y, target="float32")
     assert net.provenance["target"] == "float32"
     assert (np.asarray(net.classes)[net.winners(net.plain_scores(X, np.float32))] == y).all()
+
+
+@pytest.mark.parametrize(("quick", "below"), [(300, "pairs"), (1, "guaranteed")])
+def test_only_nets_are_searched_for_that_keep_the_guarantee(quick, below, monkeypatch):
+    """Below the depth of pairs, or, where they come last, within theirs in general position."""
+    asked = []
+
+    def search(X, codes, *, below, **options):
+        asked.append(below)
+        return fold_search.FoldSearch(None, 0, 0)
+
+    monkeypatch.setattr(fold_search, "fold_search", search)
+    monkeypatch.setattr(front, "QUICK", quick)
+    X, y = planar(26)
+    pairs = shatter(X, y, method="pairs").depth
+    general = guaranteed_depth([13, 13], method="fold", general_position=True)
+    for method in ("fold", "auto"):
+        certified(X, y, method=method)
+    assert asked == [{"pairs": pairs, "guaranteed": general + 1}[below]] * 2

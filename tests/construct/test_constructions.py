@@ -33,7 +33,7 @@ def short():
 
 def built(X, y, method, **options):
     if method in front.SEARCHING:
-        options.setdefault("budget", 24)
+        options.setdefault("budget", 48)
     return shatter(X, y, method=method, **options)
 
 
@@ -116,8 +116,8 @@ def test_order_names_and_affine_maps_keep_what_is_proved(data, method, seed):
     assert net.depth <= guaranteed_depth(class_sizes(mapped, labels), method=method)
 
 
-@given(st.integers(3, 12), st.integers(1, 3), methods, seeds)
-@example(12, 2, "fold", 0)
+@given(st.integers(3, 24), st.integers(1, 3), methods, seeds)
+@example(24, 2, "fold", 0)
 def test_powers_of_two_and_repeated_samples_change_nothing(m, n_features, method, seed):
     """Exactly: the points of every layer are the same floats."""
     rng = np.random.default_rng(seed)

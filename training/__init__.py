@@ -1,0 +1,1 @@
+"""Training of linear networks with normalization: data, one loop, many members at once, records, tables."""

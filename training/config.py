@@ -176,6 +176,16 @@ class RunConfig:
         except InvalidInputError as error:
             raise FileFormatError(f"a run's config that no run has: {error}") from None
 
+    def learning_rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0.
+
+        Examples
+        --------
+        >>> [RunConfig(lr=1.0, lr_step=20, lr_gamma=0.5).learning_rate(epoch) for epoch in (0, 19, 20, 40)]
+        [1.0, 1.0, 0.5, 0.25]
+        """
+        return self.lr * self.lr_gamma ** (epoch // self.lr_step)
+
     @property
     def canonical_json(self) -> str:
         """All that decides the result (everything but `data_root`), in the one spelling that is hashed."""

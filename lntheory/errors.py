@@ -6,6 +6,7 @@ LNTheoryError
 │   ├── DegenerateInputError              data on which the quantity is undefined (zero variance, 0/0)
 │   ├── ConflictingLabelsError            equal samples with different labels
 │   └── FileFormatError                   a file that is not what it claims to be
+├── MissingDependencyError (ImportError)  an optional package is not installed
 ├── RefutedError                          a certificate was asked for something false
 └── UndecidedError                        the precision limit was reached before a decision
 
@@ -38,6 +39,10 @@ class ConflictingLabelsError(InvalidInputError):
 
 class FileFormatError(InvalidInputError):
     """A file is corrupt, truncated, of an unknown version or not of the format it claims."""
+
+
+class MissingDependencyError(LNTheoryError, ImportError):
+    """A part of the library was imported whose optional dependency is not installed."""
 
 
 class RefutedError(LNTheoryError):

@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lntheory.centering import centred, exponents, scale, sum_of_squares
-from lntheory.errors import DegenerateInputError, InvalidInputError
-from lntheory.validation import FloatArray, as_rows, resolve_group_size, sample_name
+from lntheory.errors import DegenerateInputError
+from lntheory.validation import FloatArray, as_eps, as_rows, resolve_group_size, sample_name
 
 __all__ = ["group_layer_norm", "layer_norm", "rms_norm"]
 
@@ -68,7 +68,7 @@ def layer_norm(x: npt.ArrayLike, *, eps: float = 0.0) -> FloatArray:
     Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255).
     """
     rows = as_rows(x)
-    eps = _as_eps(eps)
+    eps = as_eps(eps)
     if eps == 0.0:
         constant = (rows == rows[..., :1]).all(axis=-1)
         _refuse(constant, rows, "has zero variance (all of its features equal {value})", "LN(x) is 0/0 there")
@@ -102,7 +102,7 @@ def rms_norm(x: npt.ArrayLike, *, eps: float = 0.0) -> FloatArray:
     array([ 1.2, -1.6,  0. ,  0. ])
     """
     rows = as_rows(x)
-    eps = _as_eps(eps)
+    eps = as_eps(eps)
     if eps == 0.0:
         _refuse((rows == 0.0).all(axis=-1), rows, "is zero", "RMSNorm(x) is 0/0 there")
     return _normalize(rows, eps, centre=False)
@@ -142,7 +142,7 @@ def group_layer_norm(
     """
     rows = as_rows(x)
     size = resolve_group_size(rows.shape[-1], num_groups, group_size)
-    eps = _as_eps(eps)
+    eps = as_eps(eps)
     groups = rows.reshape(*rows.shape[:-1], -1, size)
     if eps == 0.0:
         constant = (groups == groups[..., :1]).all(axis=-1)
@@ -154,16 +154,6 @@ def group_layer_norm(
                 f"LN is 0/0 there. Change the data or the grouping, or pass a positive eps."
             )
     return _normalize(groups, eps, centre=True).reshape(rows.shape)
-
-
-def _as_eps(eps: float) -> float:
-    try:
-        eps = float(eps)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"eps is {eps!r}; pass a finite number >= 0.") from error
-    if not (math.isfinite(eps) and eps >= 0.0):
-        raise InvalidInputError(f"eps is {eps}; pass a finite number >= 0.")
-    return eps
 
 
 def _refuse(bad: npt.NDArray[np.bool_], rows: FloatArray, what: str, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -96,6 +97,17 @@ def as_rows(x: npt.ArrayLike) -> FloatArray:
         raise InvalidInputError(f"x is empty (shape {rows.shape}); pass at least one sample and one feature.")
     require_finite(rows)
     return rows
+
+
+def as_eps(eps: float) -> float:
+    """A finite number >= 0 as float."""
+    try:
+        eps = float(eps)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"eps is {eps!r}; pass a finite number >= 0.") from error
+    if not (math.isfinite(eps) and eps >= 0.0):
+        raise InvalidInputError(f"eps is {eps}; pass a finite number >= 0.")
+    return eps
 
 
 def resolve_group_size(n_features: int, num_groups: int | None, group_size: int | None) -> int:

@@ -1,1 +1,39 @@
-"""Layer normalization in torch: layers, nets as modules, norms swapped in any model, probes."""
+"""Layer normalization in torch: layers, nets as modules, norms swapped in any model, probes.
+
+The only part of the library that needs torch: ``pip install 'lntheory[torch]'``.
+"""
+
+from __future__ import annotations
+
+from lntheory.errors import MissingDependencyError
+
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise MissingDependencyError("lntheory.nn needs torch; pip install 'lntheory[torch]'") from error
+
+from lntheory.nn.norms import (
+    GroupLayerNorm,
+    GroupLayerNormPosition,
+    GroupNorm,
+    GroupRMSNorm,
+    InstanceNorm,
+    LayerNorm,
+    LayerNormPosition,
+    RMSNorm,
+    make_norm,
+)
+
+__all__ = [
+    "GroupLayerNorm",
+    "GroupLayerNormPosition",
+    "GroupNorm",
+    "GroupRMSNorm",
+    "InstanceNorm",
+    "LayerNorm",
+    "LayerNormPosition",
+    "RMSNorm",
+    "make_norm",
+]

@@ -14,8 +14,9 @@ sorted chains::
               c - h      c + h
 
 The objective is local: ``RUN`` bits a boundary between unequal labels, and ``GAP`` times the bits by which
-its gap is finer than the two runs that it parts, taken together. A later layer can widen any part of the arc;
-what it cannot do is to make thick runs fit into fine gaps.
+its gap is finer than the run before it, gap included, and the bits by which it is finer than the run after.
+A later layer can widen any part of the arc; what it cannot do is to make thick runs fit into fine gaps, and a
+thin run may still be moved where a thick one does not fit.
 
 Random numbers come from outside, and every operation is correctly rounded but for the logarithm: compiled or
 not, a chain ends at the same fold.
@@ -36,8 +37,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 F = TypeVar("F", bound=Callable[..., Any])
 
-RUN, GAP = 4.0, 0.7
-"""What a boundary costs, and a bit of its gap."""
+RUN, GAP = 4.0, 0.35
+"""What a boundary costs, and a bit by which its gap is finer than the run on either side."""
 NOISE = 2.0
 """What a bit costs by which a gap is less safe, against the errors of its two points, than it should be."""
 NEVER = 1e18
@@ -153,12 +154,15 @@ def _objective(
         last = k == n - 1
         if last or codes[order[k]] != codes[order[k + 1]]:
             if gap >= 0:
-                room = tau[k] - start
-                if room < 2 * gap and (boundaries == 1 or last):
-                    room = 2 * gap
+                before, after = turn - start, tau[k] - turn + gap
+                if boundaries == 1 and before < 2 * gap:
+                    before = 2 * gap
+                if last and after < 2 * gap:
+                    after = 2 * gap
+                room = before * after
                 if not (gap > 0 and room > 0):
                     return NEVER
-                product *= gap / room
+                product *= gap * gap / room
                 if product < 1e-200:
                     if product <= 0.0:
                         return NEVER

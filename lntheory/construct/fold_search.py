@@ -14,10 +14,12 @@ part them again. Every point carries an error bound, as in `fold`, and the folds
 objective *and* by safety, the smallest gap over error. The weights are rounded first and the points computed
 from the rounded weights, so that errors do not pile up unseen.
 
-One *unit* of work is one chain of `STEPS` folds. A run takes `CHAINS` units a layer; runs, from different
-first layers, follow each other until the budget is spent or `PATIENCE` of them have found nothing shallower;
-one that cannot be shallower than the best is given up. The order of the units is fixed: a larger budget
-continues where a smaller one stopped, and the number of threads is immaterial.
+One *unit* of work is one chain of `STEPS` folds. A run takes `CHAINS` units a layer (`MORE` from `MANY`
+samples on) and goes on with the best fold; where some layers bring nothing it returns to an earlier one and
+draws other chains. Runs, from different first layers, follow each other until the budget is spent or
+`PATIENCE` of them have found nothing shallower; one that cannot be shallower than the best is given up. The
+order of the units is fixed: a larger budget continues where a smaller one stopped, and the number of threads
+is immaterial.
 
 References
 ----------
@@ -45,19 +47,20 @@ from lntheory.network import Layer, LNNet
 
 __all__ = ["BUDGET", "CHAINS", "FoldConstruction", "FoldSearch", "fold_search"]
 
-BUDGET = 2000
+BUDGET = 2400
 """Units of work, unless told otherwise."""
-STEPS, CHAINS, BEAM = 20_000, 12, 1
-"""Folds tried in a unit, units a layer, and how many arcs are carried on from layer to layer."""
-HOT, COLD = 6.0, 0.3
+STEPS, CHAINS, MANY, MORE = 20_000, 12, 600, 22
+"""Folds tried in a unit; units a layer; samples from which on a layer takes more of them, and how many."""
+HOT, COLD = 3.0, 0.3
 """Temperatures at the beginning and the end of a chain, in bits."""
 LIFTS, ROUNDS, MUTANTS = 256, 24, 32
 """First layers drawn, and how often how many variations of the best one are tried."""
-STALLED, PATIENCE = 12, 12
-"""Layers without progress after which a run is given up, and runs after which the search is."""
+STALLED, BACK, RETURNS, PATIENCE = 4, 6, 4, 12
+"""Layers without progress after which a run returns so many layers (twice as many the second time, ...), how
+often it does before it is given up, and runs without a find after which the search is."""
 SOLID = 0.6
 """Share of the points that are ends of runs below which half of the chains keep runs whole."""
-RESERVE, MOST_RESERVED = 0.05, 14.0
+RESERVE, MOST_RESERVED = 0.05, 8.0
 """Bits of safety kept for later layers: for each boundary between unequal labels, and at most."""
 SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100, 300, 1000.0])
 """Shapes (beta, kappa) tried to spread the points of an arc."""
@@ -71,18 +74,20 @@ EXACT = Float64()
 
 @dataclass(frozen=True)
 class Target:
-    """The arithmetic in which the net has to be right, its unit round-off, and the least gap / error."""
+    """The arithmetic in which the net has to be right, its unit round-off, the least gap / error, and
+    by how many bits more a search tries to stay above that."""
 
     name: str
     unit: float
     least: float
+    spare: float
 
     @classmethod
     def of(cls, name: str) -> Target:
         """``"float64"`` or ``"float32"``."""
         return {
-            "float64": cls("float64", 2.0**-53, 2.0**4),
-            "float32": cls("float32", 2.0**-24, 2.0**2),
+            "float64": cls("float64", 2.0**-53, 2.0**2, 10.0),
+            "float32": cls("float32", 2.0**-24, 2.0**2, 8.0),
         }[name]
 
     def rounded(self, values: FloatArray) -> FloatArray:
@@ -125,7 +130,7 @@ class _Task:
         Errors grow with the layers: a safety spent at the beginning is missing in the end.
         """
         left = (boundaries / self.boundaries) ** 0.5
-        return float(self.target.least * 2.0 ** (8 + self.reserve * min(left, 1.0)))
+        return float(self.target.least * 2.0 ** (self.target.spare + self.reserve * min(left, 1.0)))
 
 
 @dataclass(frozen=True)
@@ -295,10 +300,11 @@ def _local(t: FloatArray, codes: Codes) -> float:
     """The objective of `fold_kernel` for ascending slopes and their labels; inf if unequal ones meet."""
     first = np.append(True, codes[1:] != codes[:-1])
     starts, ends = t[first], t[np.append(first[1:], True)]
-    gaps, room = starts[1:] - ends[:-1], ends[1:] - starts[:-1]
+    gaps = starts[1:] - ends[:-1]
+    before, after = starts[1:] - starts[:-1], ends[1:] - ends[:-1]
     if len(gaps):
-        room[[0, -1]] = np.maximum(room[[0, -1]], 2 * gaps[[0, -1]])
-    value = float(RUN * len(gaps) - GAP * np.log2(gaps / room).sum())
+        before[0], after[-1] = max(before[0], 2 * gaps[0]), max(after[-1], 2 * gaps[-1])
+    value = float(RUN * len(gaps) - GAP * np.log2(gaps * gaps / (before * after)).sum())
     return value if np.isfinite(value) else np.inf
 
 
@@ -457,34 +463,34 @@ def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -
     """From one first layer to a net of fewer than `below` layers, or None."""
     arc = _lifts(task, np.random.default_rng(seed))
     if arc is not None:
-        safe = _shaped(task, arc, *arc.spread()).safety() / task.target.least
-        reserve = (
-            min(RESERVE * len(arc.ends), MOST_RESERVED, max(0.0, np.log2(safe) - 8)) if safe > 0 else 0.0
-        )
-        task = replace(task, reserve=float(reserve), boundaries=max(1, len(arc.ends)))
+        safe = max(_shaped(task, arc, *arc.spread()).safety() / task.target.least, 1.0)
+        spare = max(0.0, float(np.log2(safe)) - task.target.spare)
+        reserve = min(RESERVE * len(arc.ends), MOST_RESERVED, spare)
+        task = replace(task, reserve=reserve, boundaries=max(1, len(arc.ends)))
     start = _node(task, arc, (), np.inf)
-    nodes = [] if start is None else [start]
-    best, stalled = np.inf, 0
-    while nodes and nodes[0].depth < below:
-        for node in nodes:
-            if circle.is_readable(node.arc.codes):
-                found = _read_out(task, node)
-                if found is not None:
-                    return found
-        chains = CHAINS // len(nodes)
-        units = chains * len(nodes)
-        if nodes[0].depth + 1 >= below or stalled > STALLED or budget.take(units) < units:
+    trail = [] if start is None else [start]
+    chains = CHAINS if len(task.codes) < MANY else MORE
+    best, stalled, returns = np.inf, 0, 0
+    while trail and trail[-1].depth < below:
+        node = trail[-1]
+        if circle.is_readable(node.arc.codes):
+            found = _read_out(task, node)
+            if found is not None:
+                return found
+        if node.depth + 1 >= below or budget.take(chains) < chains:
             return None
-        children = [
-            child
-            for k, node in enumerate(nodes)
-            for child in _children(task, node, chains, [*seed, node.depth, k], map_)
-        ]
+        children = _children(task, node, chains, [*seed, returns, node.depth], map_)
         budget.report()
-        children.sort(key=lambda child: child.score)
-        nodes = children[:BEAM]
-        if nodes:
-            best, stalled = (nodes[0].score, 0) if nodes[0].score < best else (best, stalled + 1)
+        child = min(children, key=lambda child: child.score, default=None)
+        if child is not None:
+            trail.append(child)
+            best, stalled = (child.score, 0) if child.score < best else (best, stalled + 1)
+        if child is None or stalled > STALLED:
+            returns += 1
+            if returns > RETURNS:
+                return None
+            del trail[max(1, len(trail) - stalled - BACK * returns) :]
+            best, stalled = trail[-1].score, 0
     return None
 
 

@@ -27,7 +27,8 @@ from scipy.sparse import block_array, csr_array
 from lntheory.construct.lift import powers_of_two
 from lntheory.construct.pair_merge import CELLS, PairConstruction, layers_needed, pair_merge
 from lntheory.construct.projection_merge import Construction, merge
-from lntheory.errors import ConflictingLabelsError, InvalidInputError
+from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError, UndecidedError
+from lntheory.exact import certify
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
 from lntheory.validation import encode_labels
 
@@ -264,7 +265,7 @@ class _Search:
                 below=len(pairs.layers) if pairs is not None and useful else self.guaranteed + 1,
                 n_jobs=self.n_jobs, progress=self.progress, should_stop=lambda: time.monotonic() >= limit,
             )  # fmt: skip
-            found["fold"] = search.found
+            found["fold"] = search.found if search.found is not None and self._proved(search.found) else None
             told |= {"units": search.units, "runs": search.runs}
         if len(self.X) > QUICK:
             found |= self._merged(found.get("fold"), twin)
@@ -316,6 +317,15 @@ class _Search:
         tried = {name: None if net is None else len(net.layers) for name, net in found.items()}
         target = self.target if name in right else "float64"
         return net, {"construction": name, "tried": tried, **told, "target": target}
+
+    def _proved(self, found: _Found) -> bool:
+        """Whether the net is certified: what was found by searching is not taken on trust."""
+        net = LNNet(found.layers, found.readout, tuple(range(int(self.codes.max()) + 1)))
+        try:
+            certify(net, self.X, self.codes)
+        except (RefutedError, UndecidedError):
+            return False
+        return True
 
     def _is_right(self, found: _Found) -> bool:
         """Whether the net is right in the target; for float64 a dyadic one is, as no other is needed then."""

@@ -4,10 +4,10 @@
 
     ImageData ─ first n_samples ─ standardized ─ random labels ─► X (n, d), y (n,)
     (seed, epoch) ─► permutation of the n samples ─► batches of batch_size, the last one what is left
-                                                     └─ with w processes, each takes its w-th part of every batch
+                                                     └─ with w processes, each takes a part of every batch
 
-The order is a pure function of (seed, epoch): there are no workers to disagree, and another number of processes
-gives the same batches.
+The order is a pure function of (seed, epoch): there are no workers to disagree, and another number of
+processes gives the same batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from lntheory.errors import InvalidInputError
 from training.config import RunConfig
-from training.data import ImageData, RandomLabels, data_sha256
+from training.data import ImageData, RandomLabels, Split, data_sha256
 from training.models import parameter_dtype
 
 __all__ = ["batch_slices", "epoch_order", "prepared", "shard", "tensors"]
@@ -50,7 +50,12 @@ def prepared(config: RunConfig, data: ImageData) -> ImageData:
         raise InvalidInputError(
             f"the config is for data {config.data!r}, given was {data.name!r}; load that one"
         )
-    train = data.train.first(config.n_samples)
+    available, n_samples = len(data.train), config.n_samples
+    if n_samples is not None and n_samples > available:
+        raise InvalidInputError(
+            f"{data.name}: n_samples = {n_samples} asked for, {available} training samples given; load more"
+        )
+    train = Split(data.train.X[:n_samples], data.train.y[:n_samples])
     data = replace(data, train=train, test=None, sha256=data_sha256(train)).standardized()
     if config.label_seed is None:
         return data
@@ -96,7 +101,7 @@ def batch_slices(n_samples: int, batch_size: int) -> Sequence[slice]:
 
 
 def shard(part: slice, rank: int, world_size: int) -> slice:
-    """The part of a batch that one of the processes takes; parts differ by at most one sample and may be empty.
+    """The part of a batch that one process takes; parts differ by at most one sample, and may be empty.
 
     Examples
     --------

@@ -79,7 +79,8 @@ def linear_shapes(n_in: int, width: int, depth: int, n_classes: int) -> dict[str
     sizes = [n_in, *[width] * depth, n_classes]
     names = [*(f"linear{k}" for k in range(depth)), "readout"]
     return {
-        name: (n_out, n_features) for name, n_features, n_out in zip(names, sizes, sizes[1:], strict=True)
+        name: (n_out, n_features)
+        for name, n_features, n_out in zip(names, sizes[:-1], sizes[1:], strict=True)
     }
 
 

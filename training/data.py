@@ -1,13 +1,16 @@
 """Images to train on: the genuine files of MNIST, Fashion-MNIST and CIFAR-10, and sets that need no file.
 
-===================  ===========================  ==============  =====================================
-name                 train / test                 image           from
-===================  ===========================  ==============  =====================================
-``digits``           1,438 / 359                  1 x 8 x 8       scikit-learn, embedded; the split is ours
-``synthetic-cifar``  50,000 / 10,000              3 x 32 x 32     drawn from a fixed seed, a stand-in
-===================  ===========================  ==============  =====================================
+===================  ===============  ===========  ==============================================
+name                 train / test     image        from
+===================  ===============  ===========  ==============================================
+``digits``           1,438 / 359      1 x 8 x 8    scikit-learn, embedded; the split is ours
+``mnist``            60,000 / 10,000  1 x 28 x 28  IDX files below `root`
+``fashion-mnist``    60,000 / 10,000  1 x 28 x 28  IDX files below `root`, or Debian's package
+``cifar10``          50,000 / 10,000  3 x 32 x 32  binary or python version below `root`
+``synthetic-cifar``  50,000 / 10,000  3 x 32 x 32  drawn from a fixed seed, a stand-in for CIFAR-10
+===================  ===============  ===========  ==============================================
 
-Pixels are float32 in [0, 1]: the byte divided by 255 (digits: the grey level divided by 16), and nothing else is
+Pixels are float32 in [0, 1]: the byte divided by 255 (digits: the grey level divided by 16). Nothing else is
 done to them; `ImageData.standardized` centres and scales the channels.
 """
 
@@ -15,19 +18,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lntheory.errors import InvalidInputError
+from lntheory.errors import FileFormatError, InvalidInputError
+from training.cifar import read_cifar10
+from training.idx import read_idx_set
 from training.labels import RandomLabels, random_words
+from training.published import FASHION_MNIST, MNIST
+from training.raw import Bytes, RawImages
 
 __all__ = ["DATASETS", "ImageData", "RandomLabels", "Split", "data_sha256", "load"]
 
-DATASETS = ("digits", "synthetic-cifar")
-
-Bytes = NDArray[np.uint8]
+DATASETS = ("digits", "mnist", "fashion-mnist", "cifar10", "synthetic-cifar")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +84,6 @@ class Split:
     def flat(self) -> NDArray[np.float32]:
         """One row a sample: shape (n_samples, n_features)."""
         return self.X.reshape(len(self.X), -1)
-
-    def first(self, n: int | None) -> Split:
-        """The first `n` samples, all of them for None."""
-        if n is None or n == len(self):
-            return self
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= len(self):
-            raise InvalidInputError(f"{n!r} samples asked for; there are {len(self)}: give 1 to {len(self)}")
-        return Split(self.X[:n], self.y[:n])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,8 @@ class ImageData:
                 continue
             if split.X.shape[1:] != self.shape:
                 raise InvalidInputError(
-                    f"{self.name}: {name} images of shape {split.X.shape[1:]}, training images of {self.shape}"
+                    f"{self.name}: {name} images of shape {split.X.shape[1:]}, "
+                    f"training images of shape {self.shape}"
                 )
             wrong = np.flatnonzero((split.y < 0) | (split.y >= self.n_classes))
             if wrong.size:
@@ -190,8 +190,8 @@ class ImageData:
 
     def __repr__(self) -> str:
         return (
-            f"ImageData({self.name!r}, train={len(self.train)}, test={len(self.test) if self.test else None}, "
-            f"shape={self.shape}, n_classes={self.n_classes})"
+            f"ImageData({self.name!r}, train={len(self.train)}, "
+            f"test={len(self.test) if self.test else None}, shape={self.shape}, n_classes={self.n_classes})"
         )
 
 
@@ -220,13 +220,72 @@ def load(
     n_samples: int | None = None,
     *,
     n_test_samples: int | None = None,
+    published_only: bool = True,
 ) -> ImageData:
-    """Load a set of images by name."""
-    if name == "digits":
-        return _digits(n_samples, n_test_samples)
-    if name == "synthetic-cifar":
-        return _synthetic_cifar(n_samples, n_test_samples)
-    raise InvalidInputError(f"data = {name!r}; choose one of {', '.join(DATASETS)}")
+    """Load a set of images.
+
+    Parameters
+    ----------
+    name : str
+        One of `DATASETS`; the table at the head of this module describes them.
+    root : str or path, optional
+        Folder of the files, or for ``cifar10`` an archive. For ``fashion-mnist`` the default is where
+        Debian's package dataset-fashion-mnist puts them. Embedded sets take none.
+    n_samples, n_test_samples : int, optional
+        Use only the first so many images of the split, in the order of the files. All are read and checked
+        all the same.
+    published_only : bool
+        Whether to refuse files that are well-formed but not the published ones, by their counts or SHA-256
+        (Fashion-MNIST in a folder called MNIST, for one). If not, `ImageData.published` is False and `origin`
+        says so.
+
+    Returns
+    -------
+    ImageData
+
+    Raises
+    ------
+    FileFormatError
+        If a file is damaged, cut off, of another format or not the published one; names file, expected and
+        found.
+    InvalidInputError
+        For an unknown name, missing files, a root for an embedded set, or more samples than there are.
+
+    Examples
+    --------
+    >>> load("digits", n_samples=100)
+    ImageData('digits', train=100, test=359, shape=(1, 8, 8), n_classes=10)
+    """
+    if name not in DATASETS:
+        raise InvalidInputError(f"data = {name!r}; choose one of {', '.join(DATASETS)}")
+    if name in _EMBEDDED:
+        if root is not None:
+            raise InvalidInputError(f"{name} needs no files, but root = {str(root)!r}; leave it out")
+        return _EMBEDDED[name](n_samples, n_test_samples)
+    title, read = _FILES[name]
+    raw = read(root)
+    if raw.differences and published_only:
+        raise FileFormatError(
+            f"{raw.differences[0]}; fetch it again, or pass published_only=False to use it as it is"
+        )
+    train = _split(raw.train_images, raw.train_labels, n_samples)
+    test = _split(raw.test_images, raw.test_labels, n_test_samples)
+    which = "not the published files" if raw.differences else "the published files, by their SHA-256"
+    origin = f"{title}: {which}"
+    return ImageData(name, train, test, 10, False, data_sha256(train, test), origin, not raw.differences)
+
+
+def _split(images: Bytes, labels: Bytes, n: int | None) -> Split:
+    n = _checked_count(n, len(images))
+    return Split(_unit(images[:n]), labels[:n].astype(np.int64))
+
+
+def _checked_count(n: int | None, available: int) -> int:
+    if n is None:
+        return available
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= available:
+        raise InvalidInputError(f"{n!r} samples asked for; give an integer from 1 to {available}")
+    return int(n)
 
 
 def _digits(n_samples: int | None, n_test_samples: int | None) -> ImageData:
@@ -236,8 +295,13 @@ def _digits(n_samples: int | None, n_test_samples: int | None) -> ImageData:
     X = (bunch.images / 16).astype(np.float32)[:, None]
     y = bunch.target.astype(np.int64)
     held_out = _held_out(y)
-    train = Split(X[~held_out], y[~held_out]).first(n_samples)
-    test = Split(X[held_out], y[held_out]).first(n_test_samples)
+    train, test = (
+        Split(X[chosen][:n], y[chosen][:n])
+        for chosen, n in (
+            (~held_out, _checked_count(n_samples, int(np.sum(~held_out)))),
+            (held_out, _checked_count(n_test_samples, int(np.sum(held_out)))),
+        )
+    )
     origin = "scikit-learn's digits (8 x 8), embedded; our own split into train and test"
     return ImageData("digits", train, test, 10, True, data_sha256(train, test), origin)
 
@@ -258,27 +322,48 @@ _WORDS = (
 
 
 def _synthetic_cifar(n_samples: int | None, n_test_samples: int | None) -> ImageData:
-    train = _synthetic_split("train", 50_000 if n_samples is None else n_samples)
-    test = _synthetic_split("test", 10_000 if n_test_samples is None else n_test_samples)
+    train = _synthetic_split("train", _checked_count(n_samples, 50_000))
+    test = _synthetic_split("test", _checked_count(n_test_samples, 10_000))
     origin = "synthetic images of CIFAR-10's shape, drawn from a fixed seed: a stand-in, no CIFAR-10 image"
     return ImageData("synthetic-cifar", train, test, 10, True, data_sha256(train, test), origin)
 
 
 def _synthetic_split(split: str, n: int) -> Split:
-    """Image i = 2/8 pattern of its class + 3/8 coarse noise + 3/8 pixel noise, in integers, so equal everywhere."""
+    """Image i = 2/8 pattern of its class + 3/8 coarse noise + 3/8 pixel noise.
+
+    In integers, so that they are equal on every machine; image i does not depend on n.
+    """
     y = RandomLabels(0, 10).labels(n, split)
-    patterns = random_words("lntheory synthetic patterns", 10 * 24).view(np.uint8).reshape(10, 3, 8, 8)
-    noise = random_words(f"lntheory synthetic {split}", n * _WORDS).view(np.uint8).reshape(n, -1)
+    patterns = _random_bytes("lntheory synthetic patterns", 10 * 24).reshape(10, 3, 8, 8)
+    noise = _random_bytes(f"lntheory synthetic {split}", n * _WORDS).reshape(n, -1)
     pixels = noise[:, :3072].reshape(n, 3, 32, 32) * np.uint16(3)
     pixels += _enlarged(noise[:, 3072:].reshape(n, 3, 4, 4), 8) * np.uint16(3)
     pixels += _enlarged(patterns, 4)[y] * np.uint16(2)
-    return Split(_unit(pixels >> 3), y)
+    return Split(_unit((pixels // np.uint16(8)).astype(np.uint8)), y)
+
+
+def _random_bytes(purpose: str, n_words: int) -> Bytes:
+    return random_words(purpose, n_words).astype("<u8").view(np.uint8)
 
 
 def _enlarged(images: Bytes, factor: int) -> Bytes:
     return images.repeat(factor, axis=-2).repeat(factor, axis=-1)
 
 
-def _unit(pixels: NDArray[np.uint8 | np.uint16]) -> NDArray[np.float32]:
+def _unit(pixels: Bytes) -> NDArray[np.float32]:
     """Bytes as float32 in [0, 1]."""
-    return pixels.astype(np.float32) / np.float32(255)
+    unit = pixels.astype(np.float32)
+    unit /= np.float32(255)
+    return unit
+
+
+_EMBEDDED: dict[str, Callable[[int | None, int | None], ImageData]] = {
+    "digits": _digits,
+    "synthetic-cifar": _synthetic_cifar,
+}
+
+_FILES: dict[str, tuple[str, Callable[[str | os.PathLike[str] | None], RawImages]]] = {
+    "mnist": ("MNIST", partial(read_idx_set, MNIST)),
+    "fashion-mnist": ("Fashion-MNIST", partial(read_idx_set, FASHION_MNIST)),
+    "cifar10": ("CIFAR-10", read_cifar10),
+}

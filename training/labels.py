@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lntheory.errors import InvalidInputError
+from lntheory.errors import FileFormatError, InvalidInputError
+from lntheory.files import replaced_file
 
-__all__ = ["SPLITS", "RandomLabels", "labels_sha256", "random_words"]
+__all__ = ["SPLITS", "RandomLabels", "labels_sha256", "load_labels", "random_words", "save_labels"]
 
 SPLITS = ("train", "test")
 
@@ -18,8 +22,8 @@ SPLITS = ("train", "test")
 def random_words(purpose: str, n: int) -> NDArray[np.uint64]:
     """The first `n` 64-bit words of the random stream called `purpose`.
 
-    Philox in counter mode, its key the first 128 bits of SHA-256 of the name: word i depends on `purpose` and i
-    alone. Raw words, since numpy fixes those of a bit generator for good but not what Generator makes of them.
+    Philox in counter mode, its key the first 128 bits of SHA-256 of the name: word i depends on `purpose` and
+    i alone. Raw words, since numpy fixes those of a bit generator for good, not what Generator makes of them.
 
     Examples
     --------
@@ -54,8 +58,8 @@ class RandomLabels:
         n_classes ┘                             │       │       │
                                              mod n_classes: label 0, label 1, label 2, ...
 
-    Label i depends on (seed, n_classes, split, i) alone: the labels of the first n samples do not depend on n,
-    on who asks, in which order, or with how many workers. The two splits are unrelated. The modulus prefers
+    Label i depends on (seed, n_classes, split, i) alone: those of the first n samples do not depend on n, on
+    who asks, in which order, or with how many workers. The two splits are unrelated. The modulus prefers
     some classes by less than n_classes / 2^64.
 
     Parameters
@@ -103,3 +107,69 @@ class RandomLabels:
     def sha256(self, n: int, split: str = "train") -> str:
         """SHA-256 of `labels(n, split)`, which records keep."""
         return labels_sha256(self.labels(n, split))
+
+
+def save_labels(path: str | os.PathLike[str], labels: Mapping[str, NDArray[np.int64]]) -> None:
+    """Write the labels of one or both splits to an ``.npz``, each with its hash; `load_labels` reads it back.
+
+    The file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> drawn = RandomLabels(seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_labels(Path(folder, "labels.npz"), {"train": drawn.labels(5)})
+    ...     load_labels(Path(folder, "labels.npz"))
+    {'train': array([4, 6, 5, 2, 3])}
+    """
+    if Path(path).suffix != ".npz":
+        raise InvalidInputError(f"{path}: labels are saved to a file named *.npz")
+    if not labels or not set(labels) <= set(SPLITS):
+        raise InvalidInputError(f"splits {sorted(labels)}; give labels of {' or '.join(SPLITS)}")
+    arrays = {split: np.asarray(values) for split, values in labels.items()}
+    for split, values in arrays.items():
+        if values.dtype != np.int64 or values.ndim != 1:
+            raise InvalidInputError(
+                f"{split} labels are {values.dtype} of shape {values.shape}; expected int64 (n,)"
+            )
+    hashes = {f"{split}_sha256": np.array(labels_sha256(values)) for split, values in arrays.items()}
+    with replaced_file(path) as beside:
+        np.savez_compressed(beside, allow_pickle=False, **arrays, **hashes)
+
+
+def load_labels(path: str | os.PathLike[str]) -> dict[str, NDArray[np.int64]]:
+    """The labels that `save_labels` wrote, by split.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged, holds anything else, or labels do not have the hash stored with them.
+    OSError
+        If the file cannot be opened.
+    """
+    with open(path, "rb") as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as archive:
+                arrays = {name: np.asarray(archive[name]) for name in archive.files}
+        except Exception as error:  # a damaged archive can raise anything
+            raise FileFormatError(
+                f"{path}: expected an .npz archive of labels, found data that is none or is damaged ({error})"
+            ) from None
+    labels = {split: arrays.pop(split) for split in SPLITS if split in arrays}
+    if not labels or set(arrays) != {f"{split}_sha256" for split in labels}:
+        raise FileFormatError(
+            f"{path}: expected labels of {' or '.join(SPLITS)}, each with its hash, found labels of "
+            f"{sorted(labels)} beside {sorted(arrays)}"
+        )
+    for split, values in labels.items():
+        if values.dtype != np.int64 or values.ndim != 1:
+            raise FileFormatError(
+                f"{path}: expected {split} labels int64 (n,), found {values.dtype} of shape {values.shape}"
+            )
+        expected, found = str(arrays[f"{split}_sha256"]), labels_sha256(values)
+        if found != expected:
+            raise FileFormatError(
+                f"{path}: expected {split} labels of SHA-256 {expected[:64]}, found {found}: they were changed"
+            )
+    return labels

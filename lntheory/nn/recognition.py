@@ -1,0 +1,191 @@
+"""What a module that normalizes computes: its kind, its features and groups, its layout and epsilon.
+
+torch's norms and ours say it themselves. Anybody else's module (Llama's RMSNorm, T5's "layer norm", a
+subclass with a forward of its own) is believed only after a trial: a copy with random parameters has to give
+
+    weight * LN(x) + bias      or      weight * RMSNorm(x) + bias
+
+on random rows, large ones and ones so small that epsilon counts. So Gemma's RMSNorm, which scales by 1 +
+weight, is not taken for one that scales by weight.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from lntheory.errors import InvalidInputError
+from lntheory.nn.norms import (
+    GroupLayerNorm,
+    GroupLayerNormPosition,
+    GroupNorm,
+    GroupRMSNorm,
+    InstanceNorm,
+    LayerNorm,
+    LayerNormPosition,
+    Norm,
+    RMSNorm,
+)
+
+__all__ = ["NormDescription", "describe", "looks_like_a_norm", "require_initialized"]
+
+Kind = Literal["ln", "ln-position", "ln-g", "ln-g-position", "gn", "in", "rms", "rms-g", "bn"]
+
+_OURS: dict[type[nn.Module], Kind] = {
+    LayerNorm: "ln",
+    LayerNormPosition: "ln-position",
+    GroupLayerNorm: "ln-g",
+    GroupLayerNormPosition: "ln-g-position",
+    GroupNorm: "gn",
+    InstanceNorm: "in",
+    RMSNorm: "rms",
+    GroupRMSNorm: "rms-g",
+}
+_BATCH: dict[type[nn.Module], int | None] = {
+    nn.BatchNorm1d: None,
+    nn.BatchNorm2d: 2,
+    nn.BatchNorm3d: 3,
+    nn.SyncBatchNorm: None,
+}
+_INSTANCE: dict[type[nn.Module], int] = {nn.InstanceNorm1d: 1, nn.InstanceNorm2d: 2, nn.InstanceNorm3d: 3}
+_EPS = ("eps", "variance_epsilon", "epsilon")
+
+
+@dataclass(frozen=True)
+class NormDescription:
+    """What a module normalizes.
+
+    Attributes
+    ----------
+    kind : str
+        As in `lntheory.nn.make_norm`.
+    num_features, num_groups : int
+    dim : int or None
+        Axes after the channels, 0 for features last; None for a module that takes several layouts.
+    eps : float
+    """
+
+    kind: Kind
+    num_features: int
+    num_groups: int
+    dim: int | None
+    eps: float
+
+
+def looks_like_a_norm(module: nn.Module) -> bool:
+    """Whether a report should have a word about the module: a leaf with "norm" in the name of its class."""
+    return "norm" in type(module).__name__.lower() and next(module.children(), None) is None
+
+
+def require_initialized(module: nn.Module) -> None:
+    """Raise InvalidInputError for a lazy module that has seen no batch."""
+    if any(is_lazy(parameter) for parameter in module.parameters()):
+        raise InvalidInputError("its number of features is not known before the first batch: run one")
+
+
+def describe(module: nn.Module) -> NormDescription:
+    """What the module computes.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none of the kinds, or cannot be told to be one; the message says why.
+
+    Examples
+    --------
+    >>> describe(nn.GroupNorm(4, 12))
+    NormDescription(kind='gn', num_features=12, num_groups=4, dim=None, eps=1e-05)
+    """
+    require_initialized(module)
+    known = _describe_ours(module) or _describe_torch(module)
+    return known or _describe_by_trial(module)
+
+
+def _describe_ours(module: nn.Module) -> NormDescription | None:
+    kind = _OURS.get(type(module))
+    if kind is None or not isinstance(module, Norm):
+        return None
+    return NormDescription(kind, module.num_features, module.num_groups, module.dim, module.eps)
+
+
+def _describe_torch(module: nn.Module) -> NormDescription | None:
+    kind = type(module)
+    if kind is nn.LayerNorm or kind is nn.RMSNorm:
+        shape = tuple(int(size) for size in module.normalized_shape)  # type: ignore[union-attr]
+        if len(shape) > 1:
+            raise InvalidInputError(
+                f"it normalizes over {len(shape)} axes, {shape}, with a weight for every element; "
+                "ours have one a feature"
+            )
+        name: Kind = "ln" if kind is nn.LayerNorm else "rms"
+        return NormDescription(name, shape[0], 1, 0, _eps(module))
+    if isinstance(module, nn.GroupNorm) and kind is nn.GroupNorm:
+        return NormDescription("gn", module.num_channels, module.num_groups, None, module.eps)
+    if kind in _BATCH:
+        return NormDescription("bn", _count(module), 1, _BATCH[kind], _eps(module))
+    if kind in _INSTANCE:
+        return NormDescription("in", _count(module), _count(module), _INSTANCE[kind], _eps(module))
+    return None
+
+
+def _count(module: nn.Module) -> int:
+    return int(module.num_features)  # type: ignore[arg-type]
+
+
+def _eps(module: nn.Module) -> float:
+    value: Any = next((getattr(module, name) for name in _EPS if hasattr(module, name)), 0.0)
+    if value is None:  # torch's RMSNorm: the epsilon of the type
+        weight = next(module.parameters(), torch.empty(0))
+        return float(torch.finfo(weight.dtype).eps)
+    return float(value)
+
+
+def _describe_by_trial(module: nn.Module) -> NormDescription:
+    weight = getattr(module, "weight", None)
+    shape = tuple(weight.shape) if isinstance(weight, Tensor) else getattr(module, "normalized_shape", ())
+    if len(shape) != 1:
+        raise InvalidInputError(f"{type(module).__name__} does not say how many features it has")
+    eps = _eps(module)
+    try:
+        kind = _tried(module, int(shape[0]), eps)
+    except Exception as error:  # somebody else's code on an input of ours: anything may happen
+        name = type(error).__name__
+        raise InvalidInputError(f"{type(module).__name__} did not take rows of {shape[0]}: {name}") from error
+    if kind is None:
+        raise InvalidInputError(
+            f"{type(module).__name__} computes neither weight * LN(x) + bias nor weight * RMSNorm(x) + bias"
+        )
+    return NormDescription(kind, int(shape[0]), 1, 0, eps)
+
+
+def _tried(module: nn.Module, n_features: int, eps: float) -> Kind | None:
+    """The kind that a copy with random parameters agrees with, on the CPU."""
+    trial = copy.deepcopy(module).to("cpu", torch.float32).eval()
+    generator = torch.Generator().manual_seed(0)
+
+    def random(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    with torch.no_grad():
+        for parameter in trial.parameters():
+            parameter.copy_(random(*parameter.shape))
+        small = eps**0.5 if eps > 0 else 1.0
+        rows = torch.cat([3 * random(4, n_features) + 1, small * (random(4, n_features) + 1)])[None]
+        found = trial(rows)[0].double()
+        x = rows[0].double()
+        weight, bias = (
+            value.double() if isinstance(value := getattr(trial, name, None), Tensor) else default
+            for name, default in (("weight", 1.0), ("bias", 0.0))
+        )
+        centred = x - x.mean(dim=-1, keepdim=True)
+        for kind, part in (("ln", centred), ("rms", x)):
+            expected = weight * part / (part.square().mean(dim=-1, keepdim=True) + eps).sqrt() + bias
+            # Float32 against float64: a wrong formula is off by a thousand times as much.
+            if torch.allclose(found, expected, rtol=1e-4, atol=1e-4):
+                return "ln" if kind == "ln" else "rms"
+    return None

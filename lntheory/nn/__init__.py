@@ -22,6 +22,7 @@ from lntheory.nn.norms import (
     InstanceNorm,
     LayerNorm,
     LayerNormPosition,
+    Norm,
     RMSNorm,
     make_norm,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "InstanceNorm",
     "LayerNorm",
     "LayerNormPosition",
+    "Norm",
     "RMSNorm",
     "make_norm",
 ]

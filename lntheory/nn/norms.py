@@ -1,30 +1,32 @@
 """Layer normalization and its kin as torch modules, on torch's own kernels.
 
-Which numbers share a mean and a variance? Of an image (N, C, H, W), one sample seen as C channels by
-H W pixels:
+Which numbers share a mean and a variance? Of a sample of C channels, seen at some positions (pixels):
 
 ```
-              channels ->          all pixels together          each pixel alone
-              all C                LayerNorm                    LayerNormPosition
-              C / num_groups       GroupLayerNorm = GroupNorm   GroupLayerNormPosition
-              one                  InstanceNorm                 (zero whatever x is)
+     channels together      all positions together        each position alone
+     all C                  LayerNorm                     LayerNormPosition
+     C / num_groups         GroupLayerNorm, GroupNorm     GroupLayerNormPosition
+     one                    InstanceNorm                  (zero whatever x is)
 ```
 
-Of a vector or a token there are no pixels: the columns agree, and LN is LN over the last axis. `RMSNorm` and
-`GroupRMSNorm` divide by the root mean square over what LayerNorm and GroupLayerNorm pool, without centring.
+A vector, or a token of a sequence, has one position: the columns agree, and LN is LN over the last axis.
+`RMSNorm` and `GroupRMSNorm` pool what LayerNorm and GroupLayerNorm do, and divide by the root mean square
+without centring.
 
-*Layout.* ``dim=0`` (default): features last, under any leading shape, (..., C). ``dim=1, 2, 3``: channels first
-with so many axes of positions, (N, C, L), (N, C, H, W), (N, C, D, H, W), as torch's convolutions have them.
+*Layout.* With ``dim=0``, the default, features are last, under any leading shape: (..., C). With ``dim=1``,
+2 or 3 channels are second, and so many axes of positions follow: (N, C, L), (N, C, H, W), (N, C, D, H, W).
+So LN of an image (``dim=2``) pools C, H and W, which is what GroupNorm with one group does;
+``nn.LayerNorm(C)`` on images of shape (N, H, W, C) is LN-Position.
 
-*Affine.* One weight and one bias a feature (channel), shape (C,), for every kind; RMS kinds have no bias, as in
-torch. A state dict is thus that of ``nn.LayerNorm(C)``, ``nn.GroupNorm(g, C)`` or ``nn.RMSNorm(C)``.
-`GroupNorm` differs from `GroupLayerNorm` in nothing but its name.
+*Affine map.* One weight and one bias a feature, of shape (C,), for every norm; RMS norms have no bias, as in
+torch. State dicts are those of ``nn.LayerNorm(C)``, ``nn.GroupNorm(g, C)`` and ``nn.RMSNorm(C)``.
+`GroupNorm` and `GroupLayerNorm` are two names of one thing.
 
-*Epsilon.* The divisor is sqrt(variance + eps). A constant row gives zeros (before the bias) whatever eps > 0 is,
-so also at ``eps=0``, where `lntheory.layer_norm` raises: a layer must not depend on a look at the data.
+*Epsilon.* The divisor is sqrt(variance + eps). A constant row gives zeros (then the bias) for every positive
+eps, hence also here for ``eps=0``, with zero gradient; the function `lntheory.layer_norm` raises an error.
 
-*Accuracy.* Half types are computed in float32 and rounded once. The mean is a number of the computing type, so
-entries are off by a few u (1 + |mean| / sigma), with u its unit roundoff; see ``tests/tolerances.py``.
+*Accuracy.* Half types are computed in float32. The mean is rounded to the computing type, of unit roundoff u,
+so that entries are off by some u max|x| / sigma: by 1e-4 at 2000 standard deviations from zero in float32.
 
 References
 ----------
@@ -37,6 +39,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -52,21 +55,30 @@ __all__ = [
     "InstanceNorm",
     "LayerNorm",
     "LayerNormPosition",
+    "Norm",
     "RMSNorm",
     "make_norm",
 ]
 
-_TINY = torch.finfo(torch.float32).tiny
+Device = torch.device | str | int | None
+
 _HALF = (torch.float16, torch.bfloat16)
+_TINY = torch.finfo(torch.float32).tiny
 _LAYOUTS = ("(..., {0})", "(N, {0}, L)", "(N, {0}, H, W)", "(N, {0}, D, H, W)")
+
+_VECTOR = 8
+"""Groups smaller than this are slower in torch's layer_norm on a CPU than in its group_norm."""
 
 
 class Norm(nn.Module):
-    """What the norms of this module share; make one of its subclasses.
+    """What all norms of this module are; the subclasses say which numbers they pool.
 
     Attributes
     ----------
-    num_features, num_groups, group_size, dim : int
+    num_features, num_groups, group_size : int
+        ``num_groups * group_size == num_features``.
+    dim : int
+        The number of axes after the channels; 0 if features are last.
     eps : float
     weight, bias : Parameter of shape (num_features,), or None
     """
@@ -74,13 +86,8 @@ class Norm(nn.Module):
     centred: ClassVar[bool] = True
     """Is the mean subtracted?"""
     per_position: ClassVar[bool] = False
-    """Does each pixel have its own statistics?"""
+    """Has each position its own statistics?"""
 
-    num_features: int
-    num_groups: int
-    group_size: int
-    dim: int
-    eps: float
     weight: nn.Parameter | None
     bias: nn.Parameter | None
 
@@ -93,95 +100,137 @@ class Norm(nn.Module):
         eps: float,
         affine: bool,
         bias: bool,
-        device: Any,
+        device: Device,
         dtype: torch.dtype | None,
     ) -> None:
         super().__init__()
-        if dim not in range(len(_LAYOUTS)):
-            raise InvalidInputError(
-                f"dim={excerpt(dim)}; pass the number of axes after the channels: 2 for images (N, C, H, W), "
-                "1 for (N, C, L), 0 for vectors and sequences with features last."
-            )
         self.num_features, self.num_groups = num_features, num_groups
         self.group_size = num_features // num_groups
-        self.dim, self.eps = dim, as_eps(eps)
+        self.dim, self.eps = _as_dim(dim), as_eps(eps)
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             value = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype)) if wanted else None
             self.register_parameter(name, value)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one, bias zero."""
+        """Set the weight to one and the bias to zero."""
         if self.weight is not None:
             nn.init.ones_(self.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize; the result has the shape and type of x (float32 under autocast on a GPU, as in torch)."""
-        self._check(x)
-        weight, bias = self.weight, self.bias
+        """Normalize `x`; the result has its shape and, but for autocast on a GPU, its type.
+
+        Raises
+        ------
+        InvalidInputError
+            If `x` has not the number of features or axes that the layer was made for, or is not real.
+        """
+        _check_input(x, self.num_features, self.dim, type(self).__name__)
         if x.dtype in _HALF and x.device.type == "cpu":
-            # torch's half kernels multiply before they centre here: a constant row of 1234 would come to 0.01.
-            weight, bias = (None if p is None else p.float() for p in (weight, bias))
+            # Torch's half kernels there scale before they centre: a constant row of 1234 would give 0.01.
+            weight, bias = (None if p is None else p.float() for p in (self.weight, self.bias))
             return self._normalize(x.float(), weight, bias).to(x.dtype)
-        return self._normalize(x, weight, bias)
+        return self._normalize(x, self.weight, self.bias)
 
     def _normalize(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
         if self.dim == 0:
             return self._rows(x, weight, bias)
         if self.per_position:
             return self._rows(x.movedim(1, -1), weight, bias).movedim(-1, 1)
-        positions = x.shape[2:]
-        groups = x.reshape(len(x), self.num_groups, self.group_size * math.prod(positions))
-        return _affine(self._last_axis(groups).view(x.shape), weight, bias, self.dim)
+        if self.centred and self.eps >= _TINY and x.device.type == "cpu":
+            return self._images(x, weight, bias)
+        size = self.group_size * math.prod(x.shape[2:])
+        rows = self._last_axis(x.reshape(x.shape[0], self.num_groups, size))
+        return _affine(rows.reshape(x.shape), weight, bias, self.dim)
 
     def _rows(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-        """Normalize the groups of the last axis."""
+        """Normalize each group of the last axis."""
         if self.num_groups == 1:
-            return _affine(self._last_axis(x), weight, bias)
-        groups = x.unflatten(-1, (self.num_groups, self.group_size))
-        return _affine(self._last_axis(groups).flatten(-2), weight, bias)
+            return self._last_axis(x, weight, bias)
+        if self.centred and self.eps >= _TINY and x.device.type == "cpu" and self.group_size < _VECTOR:
+            rows = x.reshape(-1, self.num_features)
+            return torch.group_norm(rows, self.num_groups, weight, bias, self.eps).reshape(x.shape)
+        groups = x.reshape(*x.shape[:-1], self.num_groups, self.group_size)
+        return _affine(self._last_axis(groups).reshape(x.shape), weight, bias)
 
-    def _last_axis(self, x: Tensor) -> Tensor:
+    def _images(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+        """Normalize groups of channels at all positions on a CPU.
+
+        ```
+        contiguous                       group_norm of (N, C, positions)
+        channels_last and other orders   x - anchor ─► group_norm: its kernel for this order subtracts the
+                                         square of the mean from the mean of squares (off by 3 at 2000
+                                         standard deviations from zero), so we centre before it squares
+        ```
+
+        The anchor is one entry of each group, held constant: the norm does not depend on it.
+        """
+        if x.is_contiguous():
+            flat = x.reshape(x.shape[0], self.num_features, math.prod(x.shape[2:]))
+            return torch.group_norm(flat, self.num_groups, weight, bias, self.eps).reshape(x.shape)
+        first = (slice(None), slice(None, None, self.group_size), *(slice(1),) * self.dim)
+        anchor = x.detach()[first].repeat_interleave(self.group_size, dim=1)
+        return torch.group_norm(x - anchor, self.num_groups, weight, bias, self.eps)
+
+    def _last_axis(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        if self.eps >= _TINY:
+            return self._kernel(x, weight, bias)
+        # 0/0 stays out of the kernel, where it would spoil the gradient as well. NaN and infinities pass.
+        constant = (x == x[..., :1] if self.centred else x == 0).all(dim=-1, keepdim=True)
+        other = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype, device=x.device)
+        y = self._kernel(torch.where(constant, other, x), None, None)
+        return _affine(torch.where(constant, x - x, y), weight, bias)
+
+    def _kernel(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
         shape = x.shape[-1:]
-        return F.layer_norm(x, shape, eps=self.eps) if self.centred else F.rms_norm(x, shape, eps=self.eps)
-
-    def _check(self, x: Tensor) -> None:
-        axis = 1 if self.dim else -1
-        if x.ndim != self.dim + 2 if self.dim else x.ndim == 0:
-            problem = f"{x.ndim} axes"
-        elif x.shape[axis] != self.num_features:
-            problem = f"{x.shape[axis]} features"
-        else:
-            return
-        expected = _LAYOUTS[self.dim].format(self.num_features)
-        raise InvalidInputError(
-            f"{type(self).__name__} expected {self.num_features} features in the shape {expected}, found "
-            f"{problem} in the shape {tuple(x.shape)}; change num_features or dim (axes after the channels)."
-        )
+        if self.centred:
+            return F.layer_norm(x, shape, weight, bias, self.eps)
+        return F.rms_norm(x, shape, weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The arguments, as torch's layers print them."""
-        groups = f", num_groups={self.num_groups}" if self.num_groups > 1 else ""
-        bias = "" if self.weight is None or not self.centred else f", bias={self.bias is not None}"
-        return (
-            f"{self.num_features}{groups}, dim={self.dim}, eps={self.eps}, "
-            f"affine={self.weight is not None}{bias}"
-        )
-
-
-def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None, dim: int = 0) -> Tensor:
-    """Weight and bias of each feature; `dim` axes stand behind the features."""
-    if weight is None:
-        return y
-    shape = (-1, *(1,) * dim)
-    weight = weight.view(shape)
-    return y * weight if bias is None else torch.addcmul(bias.view(shape), y, weight)
+        """The arguments, as torch's layers show theirs."""
+        given = [f"{self.num_features}"]
+        if isinstance(self, (GroupLayerNorm, GroupRMSNorm)):
+            given.append(f"num_groups={self.num_groups}")
+        given += [f"dim={self.dim}", f"eps={self.eps}", f"affine={self.weight is not None}"]
+        if self.weight is not None and self.centred:
+            given.append(f"bias={self.bias is not None}")
+        return ", ".join(given)
 
 
 class LayerNorm(Norm):
-    """LN."""
+    """LN: each sample, or each token of a sequence, has one mean and one variance.
+
+    Parameters
+    ----------
+    num_features : int
+        Features of a vector or token, channels of an image.
+    dim : {0, 1, 2, 3}, default 0
+        Axes after the channels: 2 for images (N, C, H, W), which are pooled over C, H and W; 0 for features
+        last.
+    eps : float, default 1e-5
+        Added to the variance. Constant samples give zeros, also for eps = 0.
+    affine : bool, default True
+        Whether to learn a weight a feature, and with `bias` a bias.
+    bias : bool, default True
+    device, dtype
+        Of the parameters.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> LayerNorm(3, eps=0)(torch.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])).detach()
+    tensor([[-1.2247,  0.0000,  1.2247],
+            [ 0.0000,  0.0000,  0.0000]])
+    >>> LayerNorm(64, dim=2)
+    LayerNorm(64, dim=2, eps=1e-05, affine=True, bias=True)
+    """
 
     def __init__(
         self,
@@ -191,29 +240,55 @@ class LayerNorm(Norm):
         eps: float = 1e-5,
         affine: bool = True,
         bias: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(
-            as_num_features(num_features),
-            1,
-            dim=dim,
-            eps=eps,
-            affine=affine,
-            bias=bias,
-            device=device,
-            dtype=dtype,
-        )
+        size = _as_size("num_features", num_features)
+        super().__init__(size, 1, dim=dim, eps=eps, affine=affine, bias=bias, device=device, dtype=dtype)
 
 
 class LayerNormPosition(LayerNorm):
-    """LN-Position."""
+    """LN-Position: each pixel has its own mean and variance, over its channels.
+
+    Parameters are those of `LayerNorm`. Features of a pixel are normalized where they are neighbours, so the
+    result is stored channels_last, whatever the order of x was.
+
+    Examples
+    --------
+    >>> LayerNormPosition(2, dim=2, eps=0)(torch.tensor([[[[1.0, 2.0]], [[5.0, 0.0]]]])).detach()
+    tensor([[[[-1.,  1.]],
+    <BLANKLINE>
+             [[ 1., -1.]]]])
+    """
 
     per_position = True
 
 
 class GroupLayerNorm(Norm):
-    """LN-G."""
+    """LN-G: the features are split into equal groups of neighbours, with LN on each.
+
+    Parameters
+    ----------
+    num_features : int
+    num_groups, group_size : int
+        Exactly one of them; ``num_groups * group_size == num_features``. Groups of two give signs, nearly; a
+        group of one number gives zero.
+    dim, eps, affine, bias, device, dtype
+        As in `LayerNorm`. Of images (``dim=2``) a group is pooled over its channels, H and W.
+
+    Raises
+    ------
+    InvalidInputError
+        If the groups do not divide the features, or a number is out of its range.
+
+    Examples
+    --------
+    >>> GroupLayerNorm(4, group_size=2, eps=0)(torch.tensor([1.0, 5.0, 7.0, 2.0])).detach()
+    tensor([-1.,  1.,  1., -1.])
+    >>> GroupLayerNorm(6, num_groups=5)
+    Traceback (most recent call last):
+    lntheory.errors.InvalidInputError: num_groups=5 does not divide num_features=6 ...
+    """
 
     def __init__(
         self,
@@ -225,27 +300,49 @@ class GroupLayerNorm(Norm):
         eps: float = 1e-5,
         affine: bool = True,
         bias: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        groups = resolve_num_groups(num_features, num_groups, group_size)
-        super().__init__(
-            num_features, groups, dim=dim, eps=eps, affine=affine, bias=bias, device=device, dtype=dtype
-        )
+        size, groups = _as_groups(num_features, num_groups, group_size)
+        super().__init__(size, groups, dim=dim, eps=eps, affine=affine, bias=bias, device=device, dtype=dtype)
 
 
 class GroupLayerNormPosition(GroupLayerNorm):
-    """LN-G-Position."""
+    """LN-G-Position: each pixel has its own mean and variance a group, over the channels of the group.
+
+    Parameters are those of `GroupLayerNorm`; the result is stored as that of `LayerNormPosition`.
+
+    Examples
+    --------
+    >>> GroupLayerNormPosition(64, group_size=4, dim=2)
+    GroupLayerNormPosition(64, num_groups=16, dim=2, eps=1e-05, affine=True, bias=True)
+    """
 
     per_position = True
 
 
 class GroupNorm(GroupLayerNorm):
-    """GN."""
+    """GN: `GroupLayerNorm` by the name that it has for images.
+
+    Examples
+    --------
+    >>> ours, theirs = GroupNorm(6, num_groups=3, dim=2), nn.GroupNorm(3, 6)
+    >>> ours.load_state_dict(theirs.state_dict())
+    <All keys matched successfully>
+    """
 
 
 class InstanceNorm(Norm):
-    """IN."""
+    """IN: each channel of each image has its own mean and variance, over the pixels.
+
+    Parameters are those of `LayerNorm`, but that `dim` is at least 1, and 2 by default. An image of one pixel
+    gives zeros.
+
+    Examples
+    --------
+    >>> InstanceNorm(1, dim=1, eps=0)(torch.tensor([[[3.0, 4.0]]])).detach()
+    tensor([[[-1.,  1.]]])
+    """
 
     def __init__(
         self,
@@ -255,19 +352,28 @@ class InstanceNorm(Norm):
         eps: float = 1e-5,
         affine: bool = True,
         bias: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if dim == 0:
+        if _as_dim(dim) == 0:
             raise InvalidInputError(
-                "dim=0: InstanceNorm pools the pixels of one channel, and a vector has none; pass dim=1, 2 or 3."
+                "dim=0: instance normalization pools the positions of one channel, and a vector has only "
+                "one; pass dim=1, 2 or 3."
             )
-        size = as_num_features(num_features)
+        size = _as_size("num_features", num_features)
         super().__init__(size, size, dim=dim, eps=eps, affine=affine, bias=bias, device=device, dtype=dtype)
 
 
 class RMSNorm(Norm):
-    """RMSNorm."""
+    """RMSNorm: x / sqrt(mean(x**2) + eps), times a weight a feature; no centring and no bias.
+
+    Parameters are those of `LayerNorm`, without `bias`. Zero rows give zeros, also for eps = 0.
+
+    Examples
+    --------
+    >>> RMSNorm(4, eps=0)(torch.tensor([3.0, -4.0, 0.0, 0.0])).detach()
+    tensor([ 1.2000, -1.6000,  0.0000,  0.0000])
+    """
 
     centred = False
 
@@ -278,23 +384,23 @@ class RMSNorm(Norm):
         dim: int = 0,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(
-            as_num_features(num_features),
-            1,
-            dim=dim,
-            eps=eps,
-            affine=affine,
-            bias=False,
-            device=device,
-            dtype=dtype,
-        )
+        size = _as_size("num_features", num_features)
+        super().__init__(size, 1, dim=dim, eps=eps, affine=affine, bias=False, device=device, dtype=dtype)
 
 
 class GroupRMSNorm(Norm):
-    """RMSNorm of each group."""
+    """Grouped RMSNorm: the features are split into equal groups of neighbours, with RMSNorm on each.
+
+    Parameters are those of `GroupLayerNorm`, without `bias`.
+
+    Examples
+    --------
+    >>> GroupRMSNorm(4, num_groups=2, eps=0)(torch.tensor([3.0, 4.0, 5.0, -5.0])).detach()
+    tensor([ 0.8485,  1.1314,  1.0000, -1.0000])
+    """
 
     centred = False
 
@@ -307,54 +413,48 @@ class GroupRMSNorm(Norm):
         dim: int = 0,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
+        device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        groups = resolve_num_groups(num_features, num_groups, group_size)
+        size, groups = _as_groups(num_features, num_groups, group_size)
         super().__init__(
-            num_features, groups, dim=dim, eps=eps, affine=affine, bias=False, device=device, dtype=dtype
+            size, groups, dim=dim, eps=eps, affine=affine, bias=False, device=device, dtype=dtype
         )
 
 
-def as_num_features(num_features: Any) -> int:
-    """A positive int."""
-    if isinstance(num_features, bool) or not isinstance(num_features, int) or num_features < 1:
-        raise InvalidInputError(f"num_features={excerpt(num_features)}; pass a positive integer.")
-    return num_features
+class FeatureBatchNorm(nn.BatchNorm1d):
+    """``nn.BatchNorm1d`` of features last, under any leading shape.
+
+    On (N, L, C) torch's own would take L for the channels, silently if L = C.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalize each feature over all rows."""
+        _check_input(input, self.num_features, 0, type(self).__name__)
+        return super().forward(input.reshape(-1, self.num_features)).reshape(input.shape)
 
 
-def resolve_num_groups(num_features: Any, num_groups: Any, group_size: Any) -> int:
-    """The number of groups, from exactly one of it and the size of equal groups."""
-    features = as_num_features(num_features)
-    if (num_groups is None) == (group_size is None):
-        raise InvalidInputError(
-            f"Pass exactly one of num_groups and group_size, got num_groups={num_groups}, group_size={group_size}."
-        )
-    name, given = ("group_size", group_size) if num_groups is None else ("num_groups", num_groups)
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1 or features % given:
-        raise InvalidInputError(
-            f"{name}={excerpt(given)} does not divide num_features={features} into equal groups; "
-            f"pass a positive divisor of {features}."
-        )
-    return given if num_groups is not None else features // given
-
-
-_PLAIN: dict[str, Callable[..., nn.Module]] = {
-    "ln": LayerNorm,
-    "ln-position": LayerNormPosition,
-    "in": InstanceNorm,
-    "rms": RMSNorm,
-}
 _GROUPED: dict[str, Callable[..., nn.Module]] = {
     "ln-g": GroupLayerNorm,
     "ln-g-position": GroupLayerNormPosition,
     "gn": GroupNorm,
     "rms-g": GroupRMSNorm,
 }
-_BATCH = (nn.BatchNorm1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+_UNGROUPED: dict[str, Callable[..., nn.Module]] = {
+    "ln": LayerNorm,
+    "ln-position": LayerNormPosition,
+    "in": InstanceNorm,
+    "rms": RMSNorm,
+}
+_BATCH: tuple[Callable[..., nn.Module], ...] = (
+    FeatureBatchNorm,
+    nn.BatchNorm1d,
+    nn.BatchNorm2d,
+    nn.BatchNorm3d,
+)
 
-KINDS = (*_PLAIN, *_GROUPED, "bn", "none")
-"""What `make_norm` makes."""
+KINDS = (*_UNGROUPED, *_GROUPED, "bn", "none")
+"""The names that `make_norm` knows."""
 
 
 def make_norm(
@@ -366,24 +466,114 @@ def make_norm(
     eps: float = 1e-5,
     affine: bool = True,
     dim: int = 0,
-    device: Any = None,
+    device: Device = None,
     dtype: torch.dtype | None = None,
 ) -> nn.Module:
-    """The norm of a name."""
+    """Make the norm of a name: the one factory that every model uses.
+
+    Parameters
+    ----------
+    kind : str
+        ``"ln"``, ``"ln-position"``, ``"ln-g"``, ``"ln-g-position"``, ``"gn"``, ``"in"``, ``"rms"`` or
+        ``"rms-g"``; ``"bn"`` for torch's batch normalization; ``"none"`` for the identity.
+    num_features : int
+    num_groups, group_size : int, optional
+        Exactly one of them for ``"ln-g"``, ``"ln-g-position"``, ``"gn"`` and ``"rms-g"``, none for the rest.
+    eps : float, default 1e-5
+        For every kind, RMSNorm included, whose default in torch depends on the type.
+    affine : bool, default True
+    dim : {0, 1, 2, 3}, default 0
+        Axes after the channels: 2 for images, 0 for vectors and sequences with features last.
+    device, dtype
+        Of the parameters.
+
+    Returns
+    -------
+    Module
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown kind, groups that do not divide the features or that the kind has not.
+
+    Examples
+    --------
+    >>> make_norm("ln-g", 256, num_groups=32)
+    GroupLayerNorm(256, num_groups=32, dim=0, eps=1e-05, affine=True, bias=True)
+    >>> make_norm("bn", 64, dim=2)
+    BatchNorm2d(64, eps=1e-05, momentum=0.1, affine=True, ...track_running_stats=True)
+    """
+    options: dict[str, Any] = {"eps": as_eps(eps), "affine": affine, "device": device, "dtype": dtype}
+    dim = _as_dim(dim)
     if kind in _GROUPED:
-        return _GROUPED[kind](
-            num_features, num_groups=num_groups, group_size=group_size, eps=eps, affine=affine, dim=dim,
-            device=device, dtype=dtype,
-        )  # fmt: skip
+        return _GROUPED[kind](num_features, num_groups=num_groups, group_size=group_size, dim=dim, **options)
+    if kind not in KINDS:
+        raise InvalidInputError(f"The norm {excerpt(kind)} is not known; choose one of {', '.join(KINDS)}.")
     if num_groups is not None or group_size is not None:
         raise InvalidInputError(
-            f"num_groups={num_groups} and group_size={group_size} mean nothing to norm {kind!r}; leave them out, "
-            f"or take one of {', '.join(_GROUPED)}."
+            f"num_groups={excerpt(num_groups)} and group_size={excerpt(group_size)} mean nothing to the norm "
+            f"{kind!r}; leave them out or choose one of {', '.join(_GROUPED)}."
         )
-    if kind in _PLAIN:
-        return _PLAIN[kind](num_features, eps=eps, affine=affine, dim=dim, device=device, dtype=dtype)
-    if kind == "bn":
-        return _BATCH[dim](num_features, eps=eps, affine=affine, device=device, dtype=dtype)
+    size = _as_size("num_features", num_features)
     if kind == "none":
         return nn.Identity()
-    raise InvalidInputError(f"norm {excerpt(kind)}; choose one of {', '.join(KINDS)}.")
+    if kind == "bn":
+        return _BATCH[dim](size, **options)
+    return _UNGROUPED[kind](size, dim=dim, **options)
+
+
+def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None, dim: int = 0) -> Tensor:
+    """Apply weight and bias of each feature, behind which there are `dim` axes."""
+    shape = (-1, *(1,) * dim)
+    if weight is None:
+        return y
+    if bias is None:
+        return y * weight.view(shape)
+    return torch.addcmul(bias.view(shape), y, weight.view(shape))
+
+
+def _check_input(x: Tensor, num_features: int, dim: int, layer: str) -> None:
+    if not x.is_floating_point():
+        raise InvalidInputError(f"{layer} got a tensor of {x.dtype}; pass real numbers, as x.float().")
+    if x.ndim != dim + 2 if dim else x.ndim == 0:
+        found = f"{x.ndim} axes"
+    elif x.shape[1 if dim else -1] != num_features:
+        found = f"{x.shape[1 if dim else -1]} features"
+    else:
+        return
+    raise InvalidInputError(
+        f"{layer} expected {num_features} features in the shape {_LAYOUTS[dim].format(num_features)}, found "
+        f"{found} in {tuple(x.shape)}; change num_features, or dim={dim}, the axes after the channels."
+    )
+
+
+def _as_size(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInputError(f"{name}={excerpt(value)}; pass a positive integer.")
+    return int(value)
+
+
+def _as_dim(dim: Any) -> int:
+    if isinstance(dim, bool) or dim not in range(len(_LAYOUTS)):
+        raise InvalidInputError(
+            f"dim={excerpt(dim)}; pass the number of axes after the channels: 2 for images (N, C, H, W), "
+            "1 for (N, C, L), 0 for vectors and sequences with features last."
+        )
+    return int(dim)
+
+
+def _as_groups(num_features: Any, num_groups: Any, group_size: Any) -> tuple[int, int]:
+    """The features and the number of groups, from exactly one of it and their size."""
+    size = _as_size("num_features", num_features)
+    if (num_groups is None) == (group_size is None):
+        raise InvalidInputError(
+            f"Pass exactly one of num_groups and group_size for {size} features, got "
+            f"num_groups={excerpt(num_groups)}, group_size={excerpt(group_size)}."
+        )
+    name, given = ("group_size", group_size) if num_groups is None else ("num_groups", num_groups)
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1 or size % given:
+        raise InvalidInputError(
+            f"{name}={excerpt(given)} does not divide num_features={size} into equal groups; "
+            f"pass a positive divisor of {size}."
+        )
+    return size, int(given) if num_groups is not None else size // int(given)

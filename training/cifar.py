@@ -86,8 +86,10 @@ def read_cifar_python(data: bytes, where: str) -> Bytes:
         )
     wrong = [i for i, label in enumerate(labels) if not 0 <= int(label) <= 9]
     if wrong:
+        label = int(labels[wrong[0]])
         raise FileFormatError(
-            f"{where}: expected labels 0 to 9, found {str(labels[wrong[0]])[:20]} at sample {wrong[0]}"
+            f"{where}: expected labels 0 to 9, found {label if abs(label) < 2**63 else 'a giant number'} at "
+            f"sample {wrong[0]}"
         )
     return np.column_stack([np.array(labels, dtype=np.uint8), pixels])
 

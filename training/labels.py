@@ -170,6 +170,7 @@ def load_labels(path: str | os.PathLike[str]) -> dict[str, NDArray[np.int64]]:
         expected, found = str(arrays[f"{split}_sha256"]), labels_sha256(values)
         if found != expected:
             raise FileFormatError(
-                f"{path}: expected {split} labels of SHA-256 {expected[:64]}, found {found}: they were changed"
+                f"{path}: expected {split} labels of SHA-256 {expected[:64]}, found {found}; they were "
+                "changed after they had been drawn"
             )
     return labels

@@ -7,7 +7,7 @@ check what they are given and build the array themselves::
     numpy...._reconstruct, numpy...._frombuffer ──► _Array     state checked: integers, shape x size = bytes
     numpy.dtype                                 ──► _Dtype     integer types only
     numpy.ndarray                               ──► a mark
-    _codecs.encode                              ──► latin-1 only
+    _codecs.encode, bytes                       ──► latin-1 only, empty only
     every other name                            ──► FileFormatError
 """
 
@@ -205,6 +205,10 @@ def _encode(text: str, encoding: str) -> bytes:
     return text.encode("latin-1")
 
 
+def _empty_bytes() -> bytes:
+    return b""
+
+
 def _array_type(*_: object) -> None:
     raise ValueError("an array is called like a function")
 
@@ -213,6 +217,7 @@ _STAND_INS: dict[str, Callable[..., Any]] = {
     "numpy.dtype": _Dtype,
     "numpy.ndarray": _array_type,
     "_codecs.encode": _encode,
+    **{f"{module}.bytes": _empty_bytes for module in ("builtins", "__builtin__")},
     **{f"numpy.{core}.multiarray._reconstruct": _reconstruct for core in ("core", "_core")},
     **{f"numpy.{core}.numeric._frombuffer": _frombuffer for core in ("core", "_core")},
 }

@@ -27,12 +27,19 @@ from rich.table import Table
 
 import lntheory
 from lntheory.data import BUNDLED, Dataset, load_dataset, random_labels, read_fractions, save_dataset
-from lntheory.errors import InvalidInputError, LNTheoryError, RefutedError, UndecidedError
-from lntheory.files import replaced_directory_files
+from lntheory.errors import (
+    InvalidInputError,
+    LNTheoryError,
+    MissingDependencyError,
+    RefutedError,
+    UndecidedError,
+)
+from lntheory.files import replaced_directory_files, replaced_file
 
 if TYPE_CHECKING:
     from lntheory.exact import AlgebraicEnclosure, Certificate, ShatteringProof
     from lntheory.network import LNNet
+    from lntheory.nn import LNSequential
 
 __all__ = ["main"]
 
@@ -603,6 +610,127 @@ def _net_rows(network: LNNet) -> list[tuple[str, str]]:
         ("provenance", ", ".join(told) or "not stated"),
         ("SHA-256", network.sha256),
     ]
+
+
+# ------------------------------------------------------------------------------------------------- export
+
+
+class DType(StrEnum):
+    """The numbers of an exported net."""
+
+    float64 = "float64"
+    float32 = "float32"
+
+
+@app.command()
+def export(
+    net: NetArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="net.onnx (ONNX) or net.pt2 (a torch program), by its suffix."
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATA]", help="Prove that the exported net gives these their labels."),
+    ] = None,
+    eps: Annotated[
+        float,
+        typer.Option(
+            metavar="EPS",
+            help="Epsilon of the norms, as 1e-5; the layers are scaled up until the labels survive it, which "
+            "needs DATA. 0 keeps the net's own.",
+        ),
+    ] = 0.0,
+    dtype: Annotated[DType, typer.Option(help="Numbers of the exported net.")] = DType.float64,
+    label: LabelOption = None,
+    as_json: JsonOption = False,
+) -> Report:
+    """Write a net for torch or for ONNX runtimes; with data, only if it provably keeps every label.
+
+    Proved in real arithmetic with this epsilon, and against rounding in these numbers in any order. The file
+    is then run once. Nothing is written otherwise.
+    """
+    from lntheory.network import LNNet
+
+    writer = {".onnx": _write_onnx, ".pt2": _write_program}.get(out.suffix)
+    if writer is None:
+        raise InvalidInputError(f"--out {out}: choose a name that ends in .onnx or .pt2")
+    network, dataset = LNNet.load(net), None if data is None else _load(data, label)
+    from lntheory import nn
+
+    X, y = (None, None) if dataset is None else (dataset.X, dataset.y)
+    with _progress("converting" if dataset is None else "proving") as progress:
+        module = nn.to_torch(network, eps, X=X, y=y, dtype=dtype.value, progress=progress)
+    with replaced_file(out) as beside:
+        run = writer(module, beside)
+        if dataset is not None:
+            _require_labels(run(dataset.X.astype(dtype)), module, dataset)
+    certificate = module.certificate
+    values = {
+        "status": "shown" if certificate is None else "proved",
+        "file": str(out),
+        "dtype": str(dtype),
+        "eps": module.normalization.eps,
+        "exponent": module.exponent,
+        "classes": list(module.classes),
+        "score_error": module.score_error,
+        **({} if certificate is None else _certificate_values(certificate)),
+    }
+    rows = [
+        ("file", str(out)),
+        ("numbers", f"{dtype}, eps {module.normalization.eps:g}, layers scaled by 2^{module.exponent}"),
+        ("classes", ", ".join(map(str, module.classes))),
+    ]
+    if certificate is None:
+        rows.append(("proved", "nothing; name the DATA whose labels it has to keep"))
+    else:
+        rows += _certificate_rows(certificate)
+        rows.append(("rounding", f"moves a score by at most {module.score_error:.3g}, in any order: proved"))
+        rows.append(("the file", "was run on the data here: the same labels"))
+    return Report(values, rows, as_json)
+
+
+def _write_onnx(module: LNSequential, path: Path) -> Callable[[Any], Any]:
+    """Write the module; what is returned runs the file: samples -> scores."""
+    from lntheory.nn.onnx import export_onnx
+
+    export_onnx(module, path)
+
+    def run(X: Any) -> Any:
+        try:
+            import onnxruntime
+        except ModuleNotFoundError:
+            raise MissingDependencyError(
+                "running the file needs onnxruntime; pip install 'lntheory[onnx]', or leave DATA out"
+            ) from None
+        return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(
+            ["scores"], {"X": X}
+        )[0]
+
+    return run
+
+
+def _write_program(module: LNSequential, path: Path) -> Callable[[Any], Any]:
+    import torch
+
+    from lntheory.nn import export_program
+
+    with _progress("exporting"):
+        export_program(module, path)
+    return lambda X: torch.export.load(path).module()(torch.from_numpy(X)).detach().numpy()
+
+
+def _require_labels(scores: Any, module: LNSequential, dataset: Dataset) -> None:
+    predicted = module.labels(scores).tolist()
+    wrong = [i for i, (a, b) in enumerate(zip(predicted, dataset.y.tolist(), strict=True)) if a != b]
+    if wrong:
+        raise RefutedError(
+            f"the file gives sample {wrong[0]} another label when it is run here, though the module keeps "
+            "it: the runtime rounds worse than float arithmetic should; use another runtime",
+            wrong,
+        )
 
 
 # -------------------------------------------------------------------------------------------------- prove

@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingDependencyError("lntheory.nn needs torch; pip install 'lntheory[torch]'") from error
 
+from lntheory.nn.bridge import LNSequential, export_program, from_torch, to_torch
 from lntheory.nn.norms import (
     GroupLayerNorm,
     GroupLayerNormPosition,
@@ -26,6 +27,7 @@ from lntheory.nn.norms import (
     RMSNorm,
     make_norm,
 )
+from lntheory.nn.onnx import export_onnx
 
 __all__ = [
     "GroupLayerNorm",
@@ -33,9 +35,14 @@ __all__ = [
     "GroupNorm",
     "GroupRMSNorm",
     "InstanceNorm",
+    "LNSequential",
     "LayerNorm",
     "LayerNormPosition",
     "Norm",
     "RMSNorm",
+    "export_onnx",
+    "export_program",
+    "from_torch",
     "make_norm",
+    "to_torch",
 ]

@@ -74,6 +74,11 @@ def read_idx(path: str | os.PathLike[str], ndim: int) -> Bytes:
         raise FileFormatError(f"{path}: expected a header of {header} bytes, found {len(data)} bytes in all")
     shape = struct.unpack_from(f">{ndim}I", data, 4)
     expected = header + math.prod(shape)
+    if math.prod(length or 1 for length in shape) > _MOST:  # numpy refuses 0 x 2**32 x 2**32
+        raise FileFormatError(
+            f"{path}: expected at most {_MOST} entries, found a header that declares "
+            f"{' x '.join(map(str, shape))}; this is another file"
+        )
     if len(data) != expected:
         problem = "it is cut off" if len(data) < expected else "something follows the data"
         raise FileFormatError(

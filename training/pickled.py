@@ -66,7 +66,7 @@ def read_plain_pickle(data: bytes, where: str) -> dict[str, Plain]:
     """
     try:
         _scan(data, where)
-        value = _Unpickler(io.BytesIO(data), where).load()
+        return _plain_dictionary(_Unpickler(io.BytesIO(data), where).load(), where)
     except LNTheoryError:
         raise
     except Exception as error:  # a damaged pickle can raise anything
@@ -74,7 +74,6 @@ def read_plain_pickle(data: bytes, where: str) -> dict[str, Plain]:
             f"{where}: expected a pickle, found data that is cut off or damaged "
             f"({type(error).__name__}: {str(error)[:80]}); fetch it again"
         ) from None
-    return _plain_dictionary(value, where)
 
 
 def _scan(data: bytes, where: str) -> None:

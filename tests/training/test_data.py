@@ -131,11 +131,12 @@ def test_wrong_magic_numbers(tmp_path, content, found):
         read_idx(path, 3)
 
 
-def test_a_header_may_declare_anything(tmp_path):
-    """Sizes whose product is 2**96 take no memory."""
+@pytest.mark.parametrize(("length", "first"), [(b"\xff" * 4, 4294967295), (bytes(4), 0)])
+def test_a_header_may_declare_anything(tmp_path, length, first):
+    """Sizes whose product is 2**96, or zero times 2**64, take no memory."""
     path = tmp_path / "images"
-    path.write_bytes(bytes([0, 0, 8, 3]) + b"\xff" * 12)
-    with refused(path, "4294967295 x 4294967295 x 4294967295"):
+    path.write_bytes(bytes([0, 0, 8, 3]) + length + b"\xff" * 8)
+    with refused(path, f"{first} x 4294967295 x 4294967295"):
         read_idx(path, 3)
 
 
@@ -507,6 +508,8 @@ DTYPE = b"cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R"
         RECONSTRUCT + b")R)b",
         RECONSTRUCT + b")R(K\x01K\x03" + DTYPE + b"\x89U\x03abctb",  # its shape is no tuple
         RECONSTRUCT + b")R(K\x01J\xff\xff\xff\xff\x85" + DTYPE + b"\x89U\x03abctb",  # negative
+        RECONSTRUCT + b")R(K\x01J\xff\xff\xff\xffJ\xfd\xff\xff\xff\x86" + DTYPE + b"\x89U\x03abctb",
+        RECONSTRUCT + b")R(K\x01K\x00\x8a\x09" + bytes(8) + b"\x01\x86" + DTYPE + b"\x89U\x00tb",  # 0 x 2**64
         RECONSTRUCT + b")R(K\x01K\x02\x85" + DTYPE + b"\x89U\x03abctb",  # fewer than its bytes
         RECONSTRUCT + b")R(K\x01J\xff\xff\xff\x7f\x85" + DTYPE + b"\x89U\x03abctb",  # more
         RECONSTRUCT + b")R(K\x01K\x03\x85" + DTYPE + b"\x89]tb",  # a list of objects

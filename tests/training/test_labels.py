@@ -1,7 +1,9 @@
 """Random labels: a pure function of (seed, n_classes, split, index), stored with their hash."""
 
 import hashlib
+import re
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,13 @@ def test_labels_are_philox_words_modulo_classes():
     key = struct.unpack("<2Q", digest[:16])
     generator = np.random.Philox(key=np.array(key, dtype=np.uint64))
     assert RandomLabels(5, 7).labels(9).tolist() == [int(generator.random_raw()) % 7 for _ in range(9)]
+
+
+def test_the_documented_program_draws_the_same_labels(capsys):
+    text = (Path(__file__).parents[2] / "docs" / "training-data.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(import hashlib.*?)```", text, re.DOTALL)
+    exec(program, {})
+    assert capsys.readouterr().out == f"{RandomLabels(0, 10).labels(8)}\n"
 
 
 def test_seeds_splits_and_class_counts_are_unrelated():

@@ -73,3 +73,30 @@ CENTRAL_DIFFERENCES = Fraction(1, 2**100)
 """Indicator from central second differences of step h = 2**-64 on balls of 600 bits, relative, at an
 integer sample: a difference is off by h**2/6 times two fourth derivatives, below 2**10/sigma**4 each; the
 largest entry is at least 1/(d**2 sigma**2) and sigma >= 1/2: below h**2 2**20 = 2**-108 of it."""
+
+UNIT = {"float64": U, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+"""Unit roundoffs of the types that torch computes with."""
+
+TORCH_NORM = 128
+"""|computed - exact| <= 128 u (1 + M/sigma) (1 + Y) for each output of a layer of `lntheory.nn`, before the
+affine map, for at most 128 numbers that share statistics: u is the unit roundoff of the computing type
+(float32 for half types), M the largest number in absolute value, sigma = sqrt(variance + eps), Y the largest
+output.
+
+Torch's mean is updated, m + (x - m)/k: step k is off by 4u M/k + u M, which later steps dilute by k/128: 68u M
+in all. The differences from it are off by as much, so that sigma is off by 68u M, and by another 68u sigma
+from rounding a sum of 128 squares. Outputs are differences of x/sigma and mean/sigma, off by 2u M/sigma."""
+
+TORCH_REORDERED = 2**10
+"""The same outputs or gradients by torch in another order of operations, in units u of the largest entry: sums
+of at most 128 products of outputs, each off by 2**7 u (see TORCH_NORM), whose errors rarely add up."""
+
+TORCH_AFFINE = 4
+"""Weight and bias add 4u of the largest output: a product, a sum, and one rounding to the result's type in
+units of that type."""
+
+PLAIN_LOOP = {"sgd": 2.0**10 * U, "adam": 2.0**30 * U}
+"""Weights and losses after fifteen steps by two loops that differ in roundings alone, float64, relative or (for
+entries of at most 1) absolute. A gradient is off by a few dozen u of its largest term; SGD at rate 0.05 adds up
+fifteen of them. Adam divides by the gradient's own size plus 1e-8: where the gradient is zero but for roundings (a
+bias that the norm takes away again), a step of 0.05 * 2**6 u/1e-8 < 2**29 u goes anywhere."""

@@ -96,7 +96,7 @@ TORCH_AFFINE = 4
 units of that type."""
 
 PLAIN_LOOP = {"sgd": 2.0**10 * U, "adam": 2.0**30 * U}
-"""Weights and losses after fifteen steps by two loops that differ in roundings alone, float64, relative or (for
-entries of at most 1) absolute. A gradient is off by a few dozen u of its largest term; SGD at rate 0.05 adds up
-fifteen of them. Adam divides by the gradient's own size plus 1e-8: where the gradient is zero but for roundings (a
-bias that the norm takes away again), a step of 0.05 * 2**6 u/1e-8 < 2**29 u goes anywhere."""
+"""Weights and losses after fifteen steps by two loops that differ in roundings alone, float64, relative or
+(for entries of at most 1) absolute. A gradient is off by a few dozen u of its largest term; SGD at rate 0.05
+adds up fifteen of them. Adam divides by the gradient's own size plus 1e-8: where the gradient is zero but for
+roundings (a bias that the norm takes away again), a step of 0.05 * 2**6 u/1e-8 < 2**29 u goes anywhere."""

@@ -1,0 +1,104 @@
+"""The order of samples is a pure function of seed and epoch; each sample is in one batch of every epoch."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from lntheory.errors import InvalidInputError  # noqa: E402
+from tests.training.small import small_config, small_data  # noqa: E402
+from training.batches import batch_slices, epoch_order, prepared, shard, tensors  # noqa: E402
+from training.data import RandomLabels, load  # noqa: E402
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 10**6), st.integers(1, 200))
+def test_order_is_a_permutation_that_nothing_else_changes(seed: int, epoch: int, n_samples: int) -> None:
+    order = epoch_order(seed, epoch, n_samples)
+    assert sorted(order.tolist()) == list(range(n_samples))
+    np.random.seed(0)  # noqa: NPY002  (the global generators must not matter)
+    torch.manual_seed(0)
+    assert torch.equal(epoch_order(seed, epoch, n_samples), order)
+
+
+def test_orders_of_other_epochs_and_seeds_are_unrelated() -> None:
+    n_samples = 1000
+    orders = [epoch_order(seed, epoch, n_samples) for seed in range(4) for epoch in range(4)]
+    for i, order in enumerate(orders):
+        for other in orders[:i]:
+            agreeing = int((order == other).sum())
+            assert (
+                agreeing < 10
+            )  # of two random permutations one place agrees on average; 10 has odds of 1e-7
+
+
+def test_order_is_this_for_ever() -> None:
+    assert epoch_order(3, 1, 6).tolist() == [5, 3, 1, 4, 0, 2]
+
+
+@given(st.integers(1, 60), st.integers(1, 70), st.integers(1, 9))
+def test_batches_and_parts_of_processes_cover_every_sample_once(n: int, batch_size: int, world: int) -> None:
+    slices = batch_slices(n, batch_size)
+    assert [i for part in slices for i in range(n)[part]] == list(range(n))
+    assert all(part.stop - part.start == batch_size for part in slices[:-1])
+    for part in slices:
+        parts = [shard(part, rank, world) for rank in range(world)]
+        assert [i for own in parts for i in range(n)[own]] == list(range(n)[part])
+        sizes = [own.stop - own.start for own in parts]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_prepared_samples_are_counted_off_then_standardized() -> None:
+    data = prepared(small_config(n_samples=7), small_data())
+    X, y = tensors(small_config(n_samples=7, precision="64-true"), data)
+    assert X.shape == (7, 6)
+    assert X.dtype == torch.float64
+    raw = small_data().train.flat[:7].astype(float)
+    np.testing.assert_allclose(
+        X.numpy(), (raw - raw.mean()) / raw.std(), rtol=0, atol=4 * 2.0**-24 * float(X.abs().max())
+    )
+    assert y.tolist() == RandomLabels(0, 3).labels(7).tolist()
+
+
+def test_the_true_labels_where_no_seed_is_given() -> None:
+    data = prepared(small_config(label_seed=None), small_data())
+    assert data.train.y.tolist() == small_data().train.y.tolist()
+
+
+def test_labels_are_those_of_their_seed() -> None:
+    first, second = (prepared(small_config(label_seed=seed), small_data()).train.y for seed in (0, 1))
+    assert first.tolist() != second.tolist()
+    assert first.tolist() == RandomLabels(0, 3).labels(len(first)).tolist()
+
+
+def test_preparing_again_changes_nothing_but_roundings() -> None:
+    config = small_config()
+    once = prepared(config, small_data())
+    twice = prepared(config, once)
+    assert np.array_equal(once.train.y, twice.train.y)
+    np.testing.assert_allclose(
+        once.train.X, twice.train.X, rtol=0, atol=8 * 2.0**-24 * np.abs(once.train.X).max()
+    )
+
+
+def test_digits_are_standardized() -> None:
+    X, _ = tensors(small_config(), prepared(small_config(data="digits"), load("digits")))
+    assert abs(float(X.double().mean())) < 2.0**-20
+    assert abs(float(X.double().square().mean()) - 1) < 2.0**-20
+
+
+def test_other_data_and_too_few_samples_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="for data 'mnist', given was 'small'"):
+        prepared(small_config(data="mnist"), small_data())
+    with pytest.raises(InvalidInputError, match="n_samples = 24 asked for, 23 training samples given"):
+        prepared(small_config(n_samples=24), small_data())
+    constant = dataclasses.replace(
+        small_data(), train=dataclasses.replace(small_data().train, X=np.ones((23, 1, 2, 3), np.float32))
+    )
+    with pytest.raises(InvalidInputError, match="constant"):
+        prepared(small_config(), constant)

@@ -1,10 +1,12 @@
 """Nets as torch modules and back: same labels, equal nets, proofs that bite."""
 
 import copy
+import doctest
 import io
 import json
 import zipfile
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -426,6 +428,15 @@ def test_bad_classes_are_refused():
 
 
 # ------------------------------------------------------------------------------------------------ programs
+
+
+def test_the_page_says_what_happens():
+    page = (Path(__file__).parents[2] / "docs" / "torch.md").read_text(encoding="utf-8")
+    section = page.split("\n## Bridge\n")[1].split("\n## ")[0]
+    test = doctest.DocTestParser().get_doctest(section, {}, "docs/torch.md", None, 0)
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+    assert result.failed == 0
+    assert result.attempted >= 12
 
 
 def test_program_runs_without_the_library_and_holds_no_pickle(tmp_path):

@@ -28,6 +28,14 @@ from lntheory.nn.norms import (
     make_norm,
 )
 from lntheory.nn.onnx import export_onnx
+from lntheory.nn.probes import NonlinearityProbe, SeparabilityProbe
+from lntheory.nn.reports import (
+    LayerNonlinearity,
+    LayerSeparability,
+    NonlinearityReport,
+    SeparabilityReport,
+)
+from lntheory.nn.swap import NormSwap, SwapReport, swap_norms
 
 __all__ = [
     "GroupLayerNorm",
@@ -36,13 +44,22 @@ __all__ = [
     "GroupRMSNorm",
     "InstanceNorm",
     "LNSequential",
+    "LayerNonlinearity",
     "LayerNorm",
     "LayerNormPosition",
+    "LayerSeparability",
+    "NonlinearityProbe",
+    "NonlinearityReport",
     "Norm",
+    "NormSwap",
     "RMSNorm",
+    "SeparabilityProbe",
+    "SeparabilityReport",
+    "SwapReport",
     "export_onnx",
     "export_program",
     "from_torch",
     "make_norm",
+    "swap_norms",
     "to_torch",
 ]

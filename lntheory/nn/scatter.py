@@ -14,7 +14,8 @@ scaled apart before every step, and a rank modulo a prime.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,12 +23,41 @@ from torch import Tensor
 
 from lntheory.centering import exponents, scale
 from lntheory.errors import InvalidInputError
-from lntheory.separability import _between, _Scatter
+from lntheory.separability import (
+    Separability,
+    _between,
+    _least_singular,
+    _Scatter,
+    _separability,
+    _triangle,
+)
 from lntheory.validation import FloatArray
 
-__all__ = ["ScatterSummary", "TensorScatter"]
+__all__ = ["ResolvedLSSR", "ScatterSummary", "TensorScatter"]
 
+_EPS = float(np.finfo(np.float64).eps)
 _LEAST_ROWS = 512  # rows worth a QR factorization: fewer are kept until there are more
+
+
+_SAFETY = 16.0  # a computed activation is off by a few units of roundoff: by how many at most, we assume
+_MARGIN = 8.0  # singular values so far (as a ratio) from the resolution are told apart from it
+
+
+@dataclass(frozen=True)
+class ResolvedLSSR:
+    """What can be said of LSSR when every entry of the samples is known to a relative roundoff only.
+
+    Attributes
+    ----------
+    lower, upper : float
+        0 <= lower <= upper <= 1.
+    rank : int
+        Directions in which the samples spread by more than their rounding.
+    """
+
+    lower: float
+    upper: float
+    rank: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +73,82 @@ class ScatterSummary:
 
     scatter: _Scatter
     magnitudes: FloatArray
+
+    @property
+    def all_coincide(self) -> bool:
+        """Whether SS = 0, so that SSR is 0/0."""
+        return self.scatter.all_coincide
+
+    def separability(self, data_rank: int | None = None) -> Separability:
+        """SSR and LSSR of the samples as the float64 numbers that they are.
+
+        Parameters
+        ----------
+        data_rank : int, optional
+            Rank of the centred samples if it is known; by default the one that the cut-off decides.
+
+        Raises
+        ------
+        DegenerateInputError
+            If all samples coincide.
+        """
+        found = _separability(self.scatter, lambda: 0)
+        return replace(found, data_rank=found.rank if data_rank is None else data_rank)
+
+    def resolved(self, roundoff: float) -> ResolvedLSSR:
+        r"""Bounds of LSSR if each entry is off by a few `roundoff` of itself.
+
+        In exact arithmetic the activations of a linear layer lie in a subspace. Computed ones leave it by
+        their rounding, and LSSR, blind to scale, would read labels from the rounding as well. So features
+        are scaled to norm 1 (not centred), where the rounding is one and the same for all, and singular
+        values are told apart:
+
+        ```
+          s_1  s_2   s_3      s_4  |     8 r      r      r / 8   |    s_5      s_6
+         ──●────●─────●────────●───|──────┼───────┼────────┼─────|─────●────────●────►  0
+              surely the samples'  |      cannot be told         |   surely rounding
+        ```
+
+        r = 16 roundoff (1 + sqrt(n_features / n_samples)): random errors of 16 roundoff have a norm of this
+        size. LSSR of the directions above r/8 is the lower end, of those above 8r the upper: the fewer
+        directions, the higher. Both are widened by what errors of norm r do to the directions that were
+        kept: with s the smallest of them, their span turns by at most arcsin(r/s), so sqrt(LSSR) moves by
+        at most r/s.
+
+        That errors are below 16 roundoff is assumed, not proved: it holds for sums of moderate length.
+        """
+        matrix, n_within = _equalized(self.scatter, self.magnitudes)
+        left, values, _ = np.linalg.svd(matrix, full_matrices=False)
+        n_samples, n_features = self.scatter.n_samples, matrix.shape[1]
+        resolution = max(
+            _SAFETY * roundoff * (1.0 + math.sqrt(n_features / n_samples)),
+            # What the accumulation itself may have lost.
+            max(n_samples, n_features) * _EPS * float(values[0]),
+        )
+        full = min(n_samples - 1, n_features)
+
+        def rank(cutoff: float) -> int:
+            return min(int((values > cutoff).sum()), int(full))
+
+        def root(r: int) -> tuple[float, float]:
+            return _least_singular(left[:n_within, :r])[0], resolution / float(values[r - 1])
+
+        lower, upper, most = 0.0, 1.0, rank(resolution / _MARGIN)
+        if most:
+            cosine, turn = root(most)
+            lower = max(0.0, cosine - turn) ** 2
+        # Any number of leading directions gives an upper bound: fewer turn less.
+        for r in {rank(resolution * _MARGIN**k) for k in range(1, 12)} - {0}:
+            cosine, turn = root(r)
+            upper = min(upper, (cosine + turn) ** 2)
+        return ResolvedLSSR(min(lower, upper), upper, rank(resolution))
+
+
+def _equalized(scatter: _Scatter, magnitudes: FloatArray) -> tuple[FloatArray, int]:
+    """Scatter rows with features scaled to norm 1, constant ones left out; how many are within classes."""
+    rows = np.vstack([_triangle(scatter.within), scatter.between])
+    active = np.flatnonzero(rows.any(axis=0))
+    return rows[:, active] / magnitudes[active], len(rows) - len(scatter.between)
 
 
 class TensorScatter:

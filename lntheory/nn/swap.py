@@ -139,8 +139,8 @@ def swap_norms(
     Raises
     ------
     InvalidInputError
-        For an unknown kind, options that it does not take, a target that returns no module, or, if `strict`,
-        naming the modules that cannot be replaced. The model is then as it was.
+        For an unknown kind, options that it does not take, or, if `strict`, naming the modules that cannot be
+        replaced. The model is then as it was, as after any error of a callable.
 
     Notes
     -----
@@ -293,7 +293,7 @@ def _replacement(
     if replacement is None:
         return None, []
     if not isinstance(replacement, nn.Module):
-        raise TypeError(f"target returned {excerpt(replacement)}; it has to return a module or None.")
+        raise InvalidInputError(f"the target returned {excerpt(replacement)}, neither a module nor None")
     if replacement is module:
         raise InvalidInputError("the target returned the module itself")
     placed = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), None)

@@ -265,11 +265,19 @@ def test_an_error_of_a_target_leaves_the_model_untouched():
 
     def target(module):
         made.append(module)
-        return GroupLayerNorm(12, num_groups=2) if len(made) == 1 else 3
+        if len(made) == 1:
+            return GroupLayerNorm(12, num_groups=2)
+        raise RuntimeError("of the target")
 
-    with pytest.raises(TypeError, match="return a module or None"):
+    with pytest.raises(RuntimeError, match="of the target"):
         swap_norms(model, target=target)
     assert list(model) == modules
+
+
+def test_what_is_no_module_is_no_replacement():
+    model = small()
+    assert "neither a module nor None" in swap_norms(model, target=lambda module: 3).left[0].reason
+    assert "the module itself" in swap_norms(model, target=lambda module: module).left[1].reason
 
 
 def test_a_callable_target():

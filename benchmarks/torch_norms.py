@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.page import Page, show
 
-REPEATS = 15
+REPEATS = 25
 VECTORS, SEQUENCES, IMAGES = (4096, 256), (32, 128, 512), (32, 64, 32, 32)
 
 TEXT = (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import io
 import itertools
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -551,7 +553,15 @@ def test_batch_norm_of_sequences_has_features_last() -> None:
         layer(torch.zeros(2, 15))
 
 
-# Without torch, and with a GPU.
+# The page of the site; without torch; with a GPU.
+
+
+def test_the_page_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "torch.md").read_text(encoding="utf-8")
+    section = page.split("\n## Layers\n")[1].split("\n## ")[0]
+    test = doctest.DocTestParser().get_doctest(section, {}, "docs/torch.md", None, 0)
+    assert len(test.examples) >= 9
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
 
 
 def test_torch_is_asked_for_only_by_this_part() -> None:

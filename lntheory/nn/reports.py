@@ -218,7 +218,9 @@ class SeparabilityReport:
             label = "LSSR read from rounding"
             axes.plot([x for x, _ in rounding], values, "x", color="0.5", label=label, gid="rounding")
         axes.set_xticks(range(len(self.rows)), [row.layer for row in self.rows], rotation=45, ha="right")
-        axes.set(ylim=(-0.03, 1.03), ylabel="LSSR", xlabel="layers in the order of their calls")
+        lowest = min([row.lower for _, row in shown], default=0.0)
+        axes.set_ylim(max(-0.03, lowest - 0.1), 1.03)
+        axes.set(ylabel="LSSR", xlabel="layers in the order of their calls")
         _finish(axes)
         return figure
 

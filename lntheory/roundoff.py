@@ -32,8 +32,9 @@ u/q(u).
    space: what LN passes on of an error. For three neurons the first norm is the derivative of a map of the
    circle: nothing is lost from layer to layer.
 3. (u + v)/q(u + v) has a part perpendicular to n of at most w/q₋, where q₋ = q at length ℓ = ‖u‖ - ‖v‖ - τ:
-   the next **α**. Along n it differs from ‖u‖/q(u) by at most ‖v‖ eps/q₋³ + √s (w/ℓ)². With ‖ξ‖/q₋ and √s (ρ
-   + 5 u), ρ the relative error of q but for its own roundings, that is the next **φ**.
+   the next **α**. Along n it differs from ‖u‖/q(u) by at most ‖v‖ eps/q₋³ + √s (w/ℓ)². With ‖ξ‖/q₋ and
+   ‖y‖ (ρ + 5 u), y the output and ρ the relative error of q but for its own roundings, that is the next
+   **φ**.
 4. The variance is off, relatively, by (s + 12) u + 3 τ/ℓ + (τ/ℓ)²: sums of squares have s + 3 roundings; a
    wrong mean enters squared where two passes are used; Welford's products (x - mean before)(x - mean after)
    are off by both means' errors, and Σ (x - mean before)² ≤ 2 ‖u‖², so by 2√2 τ/ℓ in all. ρ is 0.52 of that
@@ -230,7 +231,10 @@ def _step(
     rho = np.where(variance < 0.01, 0.52 * variance, np.nan)
     next_passed = w / least
     next_fresh = (
-        1.02 * xi / least + root * (rho + 5 * u) + v * norm.eps / least**3 + root * (w / shorter) ** 2
+        1.02 * xi / least
+        + np.minimum(root, (length + v) / least) * (rho + 5 * u)
+        + v * norm.eps / least**3
+        + root * (w / shorter) ** 2
     )
     largest_sum = _magnitudes(layer, points, spread).max(axis=1)
     next_fresh[largest_sum**2 * layer.n_out > model.huge] = np.inf

@@ -27,7 +27,7 @@ def rounded(net, dtype):
 
 
 class Machine:
-    """Arithmetic whose every operation is off by a random part of u, and by u itself where it hurts most.
+    """Arithmetic whose every operation is off by a random part of u, by u itself, or always upwards.
 
     Sums are taken in a random order. In float64 underneath: its own rounding is 2**-29 of the u emulated.
     """
@@ -36,6 +36,8 @@ class Machine:
         self.unit, self.rng, self.worst = unit, rng, worst
 
     def fl(self, x):
+        if self.worst == "upwards":
+            return x * (1 + self.unit)
         delta = (
             np.sign(self.rng.normal(size=np.shape(x))) if self.worst else self.rng.uniform(-1, 1, np.shape(x))
         )
@@ -151,6 +153,49 @@ def test_a_machine_that_rounds_worse_exceeds_it(norm):
     for unit in (2.0**-24, 2.0**-14):
         off = np.abs(Machine(unit, np.random.default_rng(1), True).scores(net, X) - true).max(axis=1)
         assert (off <= error).all() if unit == 2.0**-24 else (off > error).mean() > 0.5
+
+
+READ = Layer([[1.0, 2.0, -3.0]], [0.0])
+CANCELLING = Layer([[4096.0], [0.0], [-8192.0]], [-4095.0, 0.0, 8191.0])  # what is left at x = 1 is +-1
+SOURCES = {
+    "affine map": LNNet([CANCELLING], READ, [0, 1]),
+    "passed on": LNNet([CANCELLING, Layer(np.eye(3), [0.5, 0.0, 0.0])], READ, [0, 1]),
+    "mean": LNNet(
+        [Layer([[1.0], [0.0], [-2.0]], [4096.0] * 3), Layer([[1.0, 0, 0], [0, 1, 0], [0, 1, 4]], [0.0] * 3)],
+        READ,
+        [0, 1],
+    ),
+    "eps": LNNet(
+        [Layer([[4096.0], [0.0]], [-4095.0, 0.0])],
+        Layer([[1.0, 0.0]], [0.0]),
+        [0, 1],
+        Normalization(eps=2.0**20),
+    ),
+    "eps, then passed on": LNNet(
+        [Layer([[4096.0], [0.0]], [-4095.0, 0.0]), Layer(np.eye(2), [0.0, 0.0])],
+        Layer([[1.0, 0.0]], [0.0]),
+        [0, 1],
+        Normalization(eps=256.0),
+    ),
+    "mean of many": LNNet(
+        [Layer(np.eye(64, 1), [64.0] * 64), Layer(np.eye(3, 64) + [[0], [0.125], [0]], [0.0] * 3)],
+        READ,
+        [0, 1],
+    ),
+    "read-out": LNNet([], Layer([[4096.0, 4096.0]], [-8191.0]), [0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_of_error_is_counted(name):
+    """Nets in which one source outweighs all others: the bound holds, and is at most 100 times the error."""
+    net = SOURCES[name]
+    X = np.ones((200, net.n_features))
+    error, true = score_error(net, X, "float32"), true_scores(net, X)
+    rng = np.random.default_rng(0)
+    machines = [Machine(2.0**-24, rng, worst) for worst in (True, "upwards") for _ in range(20)]
+    off = np.max([np.abs(machine.scores(net, X) - true) for machine in machines])
+    assert off <= error[0] <= 100 * off
 
 
 def test_the_bound_proves_float32_of_xor():

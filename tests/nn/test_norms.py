@@ -399,6 +399,12 @@ def test_half_zeros_are_no_nan_and_large_squares_do_not_overflow(
     check(layer, (x * 8000).to(dtype))
 
 
+def test_constant_rows_of_rms_norms_are_not_degenerate() -> None:
+    for kind, dim in (("rms", 0), ("rms-g", 0), ("rms", 2), ("rms-g", 2)):
+        x = torch.full((2, 16, 3, 3) if dim else (2, 16), -4.0)
+        assert torch.equal(make(kind, eps=0.0, dim=dim)(x), torch.full_like(x, -1.0))
+
+
 def test_nan_and_infinity_are_not_hidden() -> None:
     for eps in (0.0, 1e-5):
         layer = make("ln", 4, eps=eps)
@@ -455,6 +461,7 @@ def test_layer_norm_of_images_pools_everything_and_position_pools_channels() -> 
     assert agree(everything, nn.GroupNorm(1, 8).double()(x))
     assert agree(position, nn.LayerNorm(8).double()(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
     assert not agree(everything, position)
+    assert position.is_contiguous(memory_format=torch.channels_last)
     vector = torch.randn(5, 8)
     assert torch.equal(make("ln", 8)(vector), make("ln-position", 8)(vector))
     for dim, argument in ((0, vector), (2, x.float())):

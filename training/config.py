@@ -288,7 +288,7 @@ class Grid:
         --------
         >>> configs = PRESETS["quick"].configs()
         >>> configs[0].label, configs[-1].label
-        ('linear', 'ln-g(16) x 4')
+        ('linear', 'ln-g(32) x 8')
         """
         linear = self._runs([("linear", None)], [0], [name for name, _ in self.learning_rates])
         return linear + self._runs(self.nets, self.depths, self.net_optimizers)
@@ -313,10 +313,19 @@ class Grid:
 
 PRESETS: Mapping[str, Grid] = {
     "quick": Grid(
-        base=RunConfig(width=64, epochs=40),
-        nets=(("none", None), ("bn", None), ("ln", None), ("ln-g", 2), ("ln-g", 4), ("ln-g", 16)),
-        depths=(1, 2, 4),
-        learning_rates=(("sgd", (1e-2, 1e-1, 1.0)), ("adam", (1e-3, 1e-2, 1e-1))),
+        base=RunConfig(width=64, epochs=60),
+        nets=(
+            ("none", None),
+            ("bn", None),
+            ("ln", None),
+            ("ln-g", 2),
+            ("ln-g", 4),
+            ("ln-g", 8),
+            ("ln-g", 16),
+            ("ln-g", 32),
+        ),
+        depths=(1, 2, 4, 8),
+        learning_rates=(("sgd", (1e-2, 1e-1, 3e-1, 1.0)), ("adam", (1e-3, 3e-3, 1e-2, 3e-2))),
         net_optimizers=("adam",),
         batch_sizes=(128,),
         seeds=(0, 1, 2),

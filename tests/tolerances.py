@@ -83,13 +83,13 @@ affine map, for at most 128 numbers that share statistics: u is the unit roundof
 (float32 for half types), M the largest number in absolute value, sigma = sqrt(variance + eps), Y the largest
 output.
 
-Torch's mean is updated, m + (x - m)/k: step k is off by 4u M/k + u M, which later steps dilute by k/128: 68u M
-in all. The differences from it are off by as much, so that sigma is off by 68u M, and by another 68u sigma
+Torch's mean is updated, m + (x - m)/k: step k is off by 4u M/k + u M, which later steps dilute by k/128: 68u
+M in all. The differences from it are off by as much, so that sigma is off by 68u M, and by another 68u sigma
 from rounding a sum of 128 squares. Outputs are differences of x/sigma and mean/sigma, off by 2u M/sigma."""
 
 TORCH_REORDERED = 2**10
-"""The same outputs or gradients by torch in another order of operations, in units u of the largest entry: sums
-of at most 128 products of outputs, each off by 2**7 u (see TORCH_NORM), whose errors rarely add up."""
+"""The same outputs or gradients by torch in another order of operations, in units u of the largest entry:
+sums of at most 128 products of outputs, each off by 2**7 u (see TORCH_NORM), whose errors rarely add up."""
 
 TORCH_AFFINE = 4
 """Weight and bias add 4u of the largest output: a product, a sum, and one rounding to the result's type in

@@ -24,6 +24,7 @@ torch. State dicts are those of ``nn.LayerNorm(C)``, ``nn.GroupNorm(g, C)`` and 
 
 *Epsilon.* The divisor is sqrt(variance + eps). A constant row gives zeros (then the bias) for every positive
 eps, hence also here for ``eps=0``, with zero gradient; the function `lntheory.layer_norm` raises an error.
+With ``eps=0`` a variance must not underflow: in float32 keep standard deviations above 1e-18.
 
 *Accuracy.* Half types are computed in float32. The mean is rounded to the computing type, of unit roundoff u,
 so that entries are off by some u max|x| / sigma: by 1e-4 at 2000 standard deviations from zero in float32.

@@ -257,8 +257,8 @@ class Grid:
 
     ::
 
-        linear ── optimizer × its learning rates × batch size × seed
-        net ───── norm (groups) × depth × net optimizer × its learning rates × batch size × seed
+        linear ─────────────────────────┬─ optimizer × its learning rates × batch size × seed
+        net ───── norm (groups) × depth ┘
 
     Attributes
     ----------
@@ -266,18 +266,16 @@ class Grid:
         What all runs share.
     nets : tuple of (norm, num_groups)
     depths : tuple of int
-    learning_rates : tuple of (optimizer, tuple of learning rates)
-        The linear baseline tries them all, with each optimizer.
-    net_optimizers : tuple of str
-        The optimizers among these that the nets try.
+    linear_rates, net_rates : tuple of (optimizer, tuple of learning rates)
+        What the linear baseline tries and what nets try: a single Linear bears, and needs, larger steps.
     batch_sizes, seeds : tuple of int
     """
 
     base: RunConfig
     nets: tuple[tuple[str, int | None], ...]
     depths: tuple[int, ...]
-    learning_rates: tuple[tuple[str, tuple[float, ...]], ...]
-    net_optimizers: tuple[str, ...]
+    linear_rates: tuple[tuple[str, tuple[float, ...]], ...]
+    net_rates: tuple[tuple[str, tuple[float, ...]], ...]
     batch_sizes: tuple[int, ...]
     seeds: tuple[int, ...]
 
@@ -290,11 +288,11 @@ class Grid:
         >>> configs[0].label, configs[-1].label
         ('linear', 'ln-g(32) x 8')
         """
-        linear = self._runs([("linear", None)], [0], [name for name, _ in self.learning_rates])
-        return linear + self._runs(self.nets, self.depths, self.net_optimizers)
+        linear = self._runs([("linear", None)], [0], self.linear_rates)
+        return linear + self._runs(self.nets, self.depths, self.net_rates)
 
-    def _runs(self, nets: Any, depths: Any, optimizers: Any) -> tuple[RunConfig, ...]:
-        rates = dict(self.learning_rates)
+    def _runs(self, nets: Any, depths: Any, rates: Any) -> tuple[RunConfig, ...]:
+        steps = [(optimizer, lr) for optimizer, own in rates for lr in own]
         return tuple(
             replace(
                 self.base,
@@ -306,8 +304,8 @@ class Grid:
                 batch_size=batch_size,
                 seed=seed,
             )
-            for (norm, num_groups), depth, optimizer in itertools.product(nets, depths, optimizers)
-            for lr, batch_size, seed in itertools.product(rates[optimizer], self.batch_sizes, self.seeds)
+            for (norm, num_groups), depth in itertools.product(nets, depths)
+            for (optimizer, lr), batch_size, seed in itertools.product(steps, self.batch_sizes, self.seeds)
         )
 
 
@@ -325,8 +323,8 @@ PRESETS: Mapping[str, Grid] = {
             ("ln-g", 32),
         ),
         depths=(1, 2, 4, 8),
-        learning_rates=(("sgd", (1e-2, 1e-1, 3e-1, 1.0)), ("adam", (1e-3, 3e-3, 1e-2, 3e-2))),
-        net_optimizers=("adam",),
+        linear_rates=(("sgd", (0.3, 1.0, 3.0)), ("adam", (0.03, 0.1, 0.3))),
+        net_rates=(("adam", (1e-3, 3e-3, 1e-2)),),
         batch_sizes=(128,),
         seeds=(0, 1, 2),
     ),
@@ -344,8 +342,8 @@ PRESETS: Mapping[str, Grid] = {
             ("ln-g", 128),
         ),
         depths=(1, 2, 4, 8),
-        learning_rates=(("sgd", (1e-3, 1e-2, 1e-1, 1.0)), ("adam", (1e-4, 1e-3, 1e-2, 1e-1))),
-        net_optimizers=("sgd", "adam"),
+        linear_rates=(("sgd", (1e-3, 1e-2, 1e-1, 1.0)), ("adam", (1e-4, 1e-3, 1e-2, 1e-1))),
+        net_rates=(("sgd", (1e-3, 1e-2, 1e-1, 1.0)), ("adam", (1e-4, 1e-3, 1e-2, 1e-1))),
         batch_sizes=(128, 256),
         seeds=(0, 1, 2),
     ),

@@ -17,7 +17,7 @@ class Interruption:
     def __init__(self) -> None:
         self._received: int | None = None
 
-    def receive(self, number: int, _frame: FrameType | None) -> None:
+    def receive(self, number: int, _frame: FrameType | None = None) -> None:
         """Note the signal; a second Ctrl-C does not wait."""
         if self._received == number == signal.SIGINT:
             raise KeyboardInterrupt
@@ -39,7 +39,7 @@ def deferred_interruption() -> Iterator[Interruption]:
     --------
     >>> try:
     ...     with deferred_interruption() as interruption:
-    ...         signal.raise_signal(signal.SIGINT)
+    ...         interruption.receive(signal.SIGINT)
     ...         print("the step goes on to its end")
     ...         interruption.check()
     ... except KeyboardInterrupt:

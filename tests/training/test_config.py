@@ -151,12 +151,13 @@ def test_a_grid_has_every_run_once(name: str) -> None:
     configs = grid.configs()
     assert len({config.sha256 for config in configs}) == len(configs)
     linear = [config for config in configs if config.norm == "linear"]
-    rates = dict(grid.learning_rates)
     each = len(grid.batch_sizes) * len(grid.seeds)
-    assert len(linear) == each * sum(map(len, rates.values()))
+    assert len(linear) == each * sum(len(rates) for _, rates in grid.linear_rates)
     assert {config.optimizer for config in linear} == {"sgd", "adam"}
-    tried = sum(len(rates[optimizer]) for optimizer in grid.net_optimizers)
+    tried = sum(len(rates) for _, rates in grid.net_rates)
     assert len(configs) - len(linear) == each * tried * len(grid.nets) * len(grid.depths)
+    for part, rates in ((linear, grid.linear_rates), ([c for c in configs if c.depth], grid.net_rates)):
+        assert {(c.optimizer, c.lr) for c in part} == {(name, lr) for name, own in rates for lr in own}
 
 
 def test_the_papers_preset_is_the_papers() -> None:

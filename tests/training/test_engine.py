@@ -45,6 +45,18 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(autouse=True)
+def signals_as_python_has_them() -> Iterator[None]:
+    """In the background of a shell SIGINT is ignored, and what is ignored stays so."""
+    before = (
+        signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.signal(signal.SIGTERM, signal.SIG_DFL),
+    )
+    yield
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGTERM, before[1])
+
+
 def train(config: RunConfig, **options: Any) -> RunResult:
     return engine.train(config, small_data(), device="cpu", **options)
 

@@ -223,7 +223,10 @@ def _whole(name: str, value: object, least: int) -> int | None:
 
 def _real(name: str, value: object, *, positive: bool = False) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value) if abs(value) < 1e300 else math.inf  # longer integers do not convert
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of hundreds of digits
+            number = math.inf
         if math.isfinite(number) and (number > 0 if positive else number >= 0):
             return number
     raise InvalidInputError(

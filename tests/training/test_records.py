@@ -1,0 +1,329 @@
+"""Records: what is written is read back; what is damaged is refused, naming file and field."""
+
+import copy
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lntheory.errors import FileFormatError, InvalidInputError
+from training import records
+from training.config import RunConfig
+from training.records import (
+    Ceiling,
+    CertifiedNet,
+    DataSource,
+    Device,
+    LabelSource,
+    Record,
+    Run,
+    read_record,
+    read_records,
+    write_record,
+)
+from training.result import EpochMetrics, RunResult
+
+HASH = "0123456789abcdef" * 4
+
+
+def run(n_epochs=2, correct=(3, 5), loss=(2.0, 1.5), *, diverged=False, seconds=1.0, **config):
+    return Run(RunConfig(epochs=n_epochs, **config), loss, correct, diverged, seconds)
+
+
+def record(*runs, data="digits", embedded=True, n_samples=10, **changes):
+    base = Record(
+        experiment="random-labels",
+        preset="quick",
+        command="python -m training random-labels",
+        started="2026-01-02T03:04:05+00:00",
+        seconds=12.5,
+        versions={"python": "3.11.7"},
+        device=Device("cpu", "some processor", 1),
+        data=DataSource(data, f"{data}, by hand", embedded, HASH, n_samples, 64, 10),
+        labels=LabelSource(0, HASH),
+        ceiling=Ceiling((0.25, 0.5), 2, 61, 1e-6, 9, 0.1),
+        certified=CertifiedNet(10, 1, "pairs", 4, 3, 99, "dyadic", 128, 1.0, 0.5, HASH),
+        runs=runs or (run(), run(lr=0.5)),
+    )
+    return replace(base, **changes)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a.json"
+
+
+# ------------------------------------------------------------------------------------------- there and back
+
+
+def test_what_is_written_is_read_back(path):
+    written = record(run(), run(lr=0.5, correct=(1,), loss=(7.0,), diverged=True), run(seed=4, depth=3))
+    write_record(written, path)
+    assert read_record(path) == written
+
+
+def test_parts_may_be_absent(path):
+    ceiling = Ceiling(None, 0, 61, 1e-6, None, 0.1)
+    for written in (record(ceiling=None, certified=None), record(ceiling=ceiling)):
+        write_record(written, path)
+        assert read_record(path) == written
+
+
+counts = st.integers(0, 10)
+losses = st.floats(0, 1e6).map(lambda value: float(f"{value:.5g}"))
+
+
+@st.composite
+def runs_of_a_grid(draw):
+    seeds = draw(st.lists(st.integers(0, 2**40), min_size=1, max_size=5, unique=True))
+    n_epochs = draw(st.integers(1, 4))
+    result = []
+    for seed in seeds:
+        diverged = draw(st.booleans())
+        length = draw(st.integers(0, n_epochs - 1)) if diverged else n_epochs
+        metrics = draw(st.lists(st.tuples(losses, counts), min_size=length, max_size=length))
+        config = draw(st.sampled_from([
+            {"norm": "linear", "depth": 0}, {"norm": "ln-g", "num_groups": 4}, {"lr": 1e-7},
+            {"optimizer": "sgd"},
+        ]))  # fmt: skip
+        result.append(
+            run(n_epochs, tuple(c for _, c in metrics), tuple(v for v, _ in metrics), diverged=diverged,
+                seed=seed, **config)
+        )  # fmt: skip
+    return tuple(result)
+
+
+@given(runs_of_a_grid(), st.text(min_size=1))
+def test_any_grid_is_read_back(tmp_path_factory, runs, command):
+    path = tmp_path_factory.mktemp("records") / "a.json"
+    written = record(*runs, command=command)
+    write_record(written, path)
+    assert read_record(path) == written
+
+
+def test_a_grid_is_one_small_file(path):
+    runs = [run(60, (1234,) * 60, (2.3026,) * 60, seed=seed) for seed in range(400)]
+    write_record(record(*runs, n_samples=60_000), path)
+    assert path.stat().st_size < 400 * 1200
+    assert len(path.read_text().splitlines()) < 420
+
+
+def test_where_the_files_lay_is_not_written(path):
+    write_record(record(run(data_root="/home/somebody/mnist")), path)
+    assert "somebody" not in path.read_text()
+
+
+def test_nothing_half_written_is_left(path, monkeypatch):
+    write_record(record(), path)
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_record(record(seconds=1.0), path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["a.json"]
+
+
+def test_a_record_is_a_json_file(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"a\.txt.*\*\.json"):
+        write_record(record(), tmp_path / "a.txt")
+
+
+# -------------------------------------------------------------------------------------------------- damage
+
+
+@pytest.fixture
+def value(path):
+    """The JSON of a record, to be damaged."""
+    write_record(record(), path)
+    return json.loads(path.read_text())
+
+
+def refused(path, value, *words):
+    path.write_text(json.dumps(value))
+    with pytest.raises(FileFormatError) as caught:
+        read_record(path)
+    for word in (str(path), *words):
+        assert word in str(caught.value)
+
+
+def places(value, where=()):
+    """The path of every value inside."""
+    children = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, child in children:
+        yield (*where, key)
+        yield from places(child, (*where, key))
+
+
+def parent(value, where):
+    for key in where[:-1]:
+        value = value[key]
+    return value
+
+
+def test_every_field_is_needed_and_none_is_unknown(path, value):
+    for where in places(value):
+        if isinstance(where[-1], str) and where[0] != "versions":
+            damaged = copy.deepcopy(value)
+            del parent(damaged, where)[where[-1]]
+            refused(path, damaged, where[-1])
+    for where in [
+        (),
+        ("data",),
+        ("runs", 0),
+        ("ceiling",),
+        ("certified",),
+        ("device",),
+        ("labels",),
+        ("config",),
+    ]:
+        damaged = copy.deepcopy(value)
+        parent(damaged, (*where, "more"))["more"] = 1
+        refused(path, damaged, "more")
+
+
+OPTIONAL = {
+    ("ceiling",), ("certified",), ("labels", "seed"), ("ceiling", "lssr"), ("ceiling", "probably_at_most"),
+    ("config", "n_samples"), ("config", "data_root"),
+}  # fmt: skip
+
+
+def complaint(path):
+    """What reading says; None if it is content."""
+    try:
+        read_record(path)
+    except FileFormatError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("wrong", [None, "seven", -3, 2.5, True, [], {}, ["x"], 10**400])
+def test_every_field_has_one_type(path, value, wrong):
+    for where in places(value):
+        old = parent(value, where)[where[-1]]
+        damaged = copy.deepcopy(value)
+        parent(damaged, where)[where[-1]] = wrong
+        path.write_text(json.dumps(damaged))
+        said = complaint(path)
+        if said is None:
+            same = type(old) is type(wrong) or {type(old), type(wrong)} <= {int, float}
+            assert same or (where in OPTIONAL and (wrong is None or old is None)), where
+        else:
+            assert str(path) in said
+            assert any(str(key) in said for key in where if isinstance(key, str)), said
+
+
+def test_the_error_names_the_entry(path, value):
+    value["runs"][1]["correct"][1] = "many"
+    refused(path, value, "runs[1].correct[1]", "'many'")
+
+
+def test_cut_off_anywhere(path):
+    write_record(record(), path)
+    whole = path.read_bytes()
+    for length in range(0, len(whole) - 2, 97):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError, match=r"a\.json"):
+            read_record(path)
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "1e999", "[]", '{"format": "something else"}', "\x00"])
+def test_what_is_no_record(path, text):
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=r"a\.json"):
+        read_record(path)
+
+
+def test_another_version(path, value):
+    for version in (2, 0, "1", 1.0, True, None):
+        refused(path, {**value, "version": version}, "version")
+
+
+def test_parts_that_contradict_each_other(path, value):
+    for where, wrong, word in [
+        (("data", "name"), "mnist", "mnist"),
+        (("labels", "seed"), 5, "label_seed"),
+        (("runs", 0, "correct"), [3, 11], "11 samples of 10"),
+        (("runs", 0, "correct"), [3], "1 epochs"),
+        (("runs", 0, "diverged"), True, "diverged"),
+        (("config", "n_samples"), 7, "n_samples"),
+        (("config", "width"), -1, "width"),
+        (("runs", 0, "config", "lr"), 0.5, "runs[0]"),
+        (("runs",), [], "none"),
+        (("started",), "yesterday", "started"),
+        (("started",), "2026-01-02T03:04:05", "offset"),
+        (("data", "sha256"), HASH[:-1] + "g", "data.sha256"),
+        (("experiment",), "../../etc", "experiment"),
+        (("ceiling", "lssr"), [0.5, 0.25], "ceiling.lssr"),
+        (("certified", "n_contradictory"), 10, "n_contradictory"),
+    ]:
+        damaged = copy.deepcopy(value)
+        parent(damaged, where)[where[-1]] = wrong
+        refused(path, damaged, word)
+
+
+# ------------------------------------------------------------------------------------- results of trainers
+
+
+def result(accuracies, *, epochs=None, diverged=False, lr=1e-3, **config):
+    config = RunConfig(epochs=epochs or len(accuracies), lr=lr, **config)
+    metrics = tuple(
+        EpochMetrics(k + 1, 1 / 3, accuracy, config.learning_rate(k), 0.1)
+        for k, accuracy in enumerate(accuracies)
+    )
+    return RunResult(config, metrics, diverged, 0.2)
+
+
+def test_accuracies_become_counts_exactly():
+    assert Run.of(result([k / 1438 for k in range(0, 1439, 7)]), 1438).correct == tuple(range(0, 1439, 7))
+    assert Run.of(result([0.5]), 10).loss == (0.33333,)
+
+
+def test_results_that_are_none():
+    with pytest.raises(InvalidInputError, match="1 of 3 epochs"):
+        Run.of(result([0.5], epochs=3), 10)
+    with pytest.raises(InvalidInputError, match="no number of 10 samples"):
+        Run.of(result([0.55]), 10)
+    wrong = result([0.5])
+    wrong = replace(wrong, epochs=(replace(wrong.epochs[0], lr=2e-3),))
+    with pytest.raises(InvalidInputError, match="learning rate"):
+        Run.of(wrong, 10)
+
+
+def test_a_diverged_run_is_kept_as_one():
+    kept = Run.of(result([0.5], epochs=3, diverged=True), 10)
+    assert kept.diverged
+    assert record(kept).accuracy(kept) is None
+
+
+# ----------------------------------------------------------------------------------------------- many files
+
+
+def test_folders_are_read_in_order_of_names(tmp_path):
+    write_record(record(run(data="mnist"), data="mnist"), tmp_path / "1.json")
+    write_record(record(run(norm="bn")), tmp_path / "2.json")
+    found = read_records([tmp_path, tmp_path / "1.json"])
+    assert [r.name for r in found] == ["random-labels-digits-quick", "random-labels-mnist-quick"]
+
+
+def test_a_subset_is_in_the_name():
+    assert record(run(n_samples=10)).name == "random-labels-digits-10-quick"
+
+
+def test_two_records_of_one_name_are_told_apart_from_none(tmp_path):
+    with pytest.raises(InvalidInputError, match="no records"):
+        read_records([tmp_path])
+    write_record(record(), tmp_path / "1.json")
+    write_record(record(run(seed=9)), tmp_path / "2.json")
+    with pytest.raises(InvalidInputError, match=r"1\.json and .*2\.json"):
+        read_records([tmp_path])
+
+
+def test_the_committed_records_are_whole():
+    folder = records.__file__.replace("records.py", "records")
+    for found in read_records([folder]):
+        assert found.versions["torch"]
+        assert "random-labels" in found.command

@@ -1,0 +1,10 @@
+"""``python -m training``: train, and make tables of what was recorded."""
+
+from __future__ import annotations
+
+import sys
+
+from training.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

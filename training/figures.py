@@ -1,0 +1,125 @@
+"""Figures made of records alone. No torch here; matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from training.records import Record
+from training.selection import Setting, best_depths, best_settings, heading, linear_bound, runs_of, title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["figure"]
+
+_COLOURS = {
+    "linear": "0.35", "none": "0.6", "bn": "#E69F00", "ln": "#0072B2", "ln-g": "#009E73", "gn": "#56B4E9",
+    "rms": "#D55E00", "rms-g": "#CC79A7",
+}  # fmt: skip
+
+
+def figure(record: Record) -> Figure:
+    """Three panels: accuracy by depth, by number of groups, and by epoch; the linear bound in each.
+
+    ::
+
+        accuracy │  LN-G ╱       │   ╱╲         │    ____
+                 │ ╱ LN ──       │ ╱    ╲       │ ╱‾ ____
+                 │- - - linear - │- - - - - - - │╱- - - -
+                 └── depth ──────┴── groups ────┴── epoch ──
+    """
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(13.0, 4.6), layout="constrained", dpi=110)
+    by_depth, by_groups, by_epoch = drawn.subplots(1, 3, sharey=True)
+    settings = best_settings(record)
+    _draw_depths(by_depth, settings)
+    _draw_groups(by_groups, settings, record.runs[0].config.width)
+    _draw_epochs(by_epoch, record, best_depths(settings))
+    bound = linear_bound(record)
+    for axes in (by_depth, by_groups, by_epoch):
+        if bound is not None:
+            axes.axhline(
+                100 * bound, color=_COLOURS["linear"], ls="dashed", lw=1.2, label="linear bound, found"
+            )
+        axes.axhline(100 / record.data.n_classes, color="0.75", ls="dotted", lw=1, label="chance")
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=7.5)
+    by_depth.set_ylim(bottom=0)
+    by_depth.set_ylabel("final training accuracy, %")
+    words = heading(record)
+    if record.certified is not None:
+        net = record.certified
+        words += (
+            f"\n(beside the trained nets: certified, width {net.width}, depth {net.depth:,}, "
+            f"{100 * net.accuracy:.2f} % of {net.n_samples:,} samples)"
+        )
+    drawn.suptitle(words, fontsize=10.5)
+    return drawn
+
+
+def _draw_depths(axes: Axes, settings: Sequence[Setting]) -> None:
+    curves: dict[tuple[str, int | None], list[Setting]] = {}
+    for s in settings:
+        if s.config.norm != "linear" and s.mean is not None:
+            curves.setdefault(s.method[:2], []).append(s)
+    for (norm, groups), points in curves.items():
+        axes.errorbar(
+            [s.config.depth for s in points],
+            [100 * (s.mean or 0) for s in points],
+            yerr=[100 * (s.deviation or 0) for s in points],
+            **_style(norm, groups, curves), label=title(norm, groups), capsize=2, marker="o", ms=4,
+        )  # fmt: skip
+    axes.set_xscale("log", base=2)
+    depths = sorted({s.config.depth for points in curves.values() for s in points})
+    axes.set_xticks(depths, [str(depth) for depth in depths])
+    axes.set(xlabel="depth (normalization layers)")
+
+
+def _draw_groups(axes: Axes, settings: Sequence[Setting], width: int) -> None:
+    depths = sorted({s.config.depth for s in settings if s.config.norm in ("ln", "ln-g")})
+    places: set[int] = set()
+    for place, depth in enumerate(depths):
+        points = [
+            (s.config.num_groups or 1, s)
+            for s in settings
+            if s.config.norm in ("ln", "ln-g") and s.config.depth == depth and s.mean is not None
+        ]
+        points.sort(key=lambda point: point[0])
+        places |= {groups for groups, _ in points}
+        shade = 0.35 + 0.65 * (place + 1) / len(depths)
+        axes.errorbar(
+            [groups for groups, _ in points],
+            [100 * (s.mean or 0) for _, s in points],
+            yerr=[100 * (s.deviation or 0) for _, s in points],
+            color=_COLOURS["ln-g"], alpha=shade, label=f"LN-G, depth {depth}", capsize=2, marker="o", ms=4,
+        )  # fmt: skip
+    axes.set_xscale("log", base=2)
+    ticks = sorted(places)
+    axes.set_xticks(ticks, [f"{g}\n({width // g})" for g in ticks], fontsize=8)
+    axes.set(xlabel=f"groups (neurons a group, of {width}); 1 is LN")
+
+
+def _draw_epochs(axes: Axes, record: Record, settings: Sequence[Setting]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    keys = {s.method[:2]: None for s in settings}
+    for s in settings:
+        curves = [run.correct for run in runs_of(record, s) if not run.diverged]
+        if curves:
+            means = [100 * statistics.fmean(c) / record.data.n_samples for c in zip(*curves, strict=True)]
+            label = title(*s.method[:2]) + (f" x {s.config.depth}" if s.config.depth else "")
+            axes.plot(range(1, len(means) + 1), means, **_style(*s.method[:2], keys), label=label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel="epoch (best depth and setting, mean over seeds)")
+
+
+def _style(norm: str, groups: int | None, keys: Collection[tuple[str, int | None]]) -> dict[str, Any]:
+    """A colour a norm; more groups, darker."""
+    counts = sorted(g for n, g in keys if n == norm and g is not None)
+    alpha = 1.0 if groups is None else 0.3 + 0.7 * (counts.index(groups) + 1) / len(counts)
+    return {"color": _COLOURS[norm], "alpha": alpha, "lw": 1.6}

@@ -31,7 +31,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DRAWS", "FIRST", "LAST", "SINGLE", "anneal"]
+__all__ = ["DRAWS", "FIRST", "LAST", "SINGLE", "anneal", "begin"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,8 +43,6 @@ NOISE = 2.0
 """What a bit costs by which a gap is less safe, against the errors of its two points, than it should be."""
 NEVER = 1e18
 """The objective of a fold that puts points of unequal label in one place."""
-STARTS = 100
-"""Folds to choose the first one of a chain from."""
 DRAWS = 7
 """Random numbers a step: which move (2), how many points away (2 x 2: at most, and a share), a normal one."""
 SINGLE, FIRST, LAST = 0, 1, 2
@@ -191,9 +189,40 @@ def _error(u: float, error: float, unit: float, c: float, h: float) -> float:
 
 
 @_compiled
+def begin(
+    t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
+    kappa: float, draws: FloatArray,
+) -> tuple[float, float, float, float, float]:  # fmt: skip
+    """The best of the random folds whose near chain is some points next to each other.
+
+    Parameters and result as of `anneal`; the shape, random too, is the same for all of them.
+    """
+    n = len(t)
+    u, eu, tau, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    beta = draws[0, 0] - 0.5
+    kappa = kappa * (0.4 + 3 * draws[0, 1] * draws[0, 1])
+    _halves(t, errors, unit, beta, kappa, u, eu)
+    c, h, cost = 0.0, 1.0, np.inf
+    for start in range(len(draws)):
+        i = int(draws[start, 3] * n)
+        j = i + int(draws[start, 2] * draws[start, 5])
+        low = 0.5 * (u[i - 1] + u[i]) if i > 0 else u[0] - 0.1
+        high = 0.5 * (u[j] + u[j + 1]) if j + 1 < n else u[n - 1] + 0.1
+        new_c, new_h = (low + high) / 2, (high - low) / 2
+        if new_h > 1e-4:
+            new = _objective(u, codes, kind, eu, unit, safe, new_c, new_h, tau, order)
+            if new < cost:
+                cost, c, h = new, new_c, new_h
+    if cost == np.inf:
+        cost = _objective(u, codes, kind, eu, unit, safe, c, h, tau, order)
+    return cost, beta, kappa, c, h
+
+
+@_compiled
 def anneal(
     t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
-    kappa: float, draws: FloatArray, scales: FloatArray, limits: FloatArray, temperatures: FloatArray,
+    fold: tuple[float, float, float, float, float],
+    draws: FloatArray, scales: FloatArray, limits: FloatArray, temperatures: FloatArray,
 ) -> tuple[float, float, float, float, float]:  # fmt: skip
     """The best of a chain of folds: its objective, the shape (beta, kappa), and the tangents' c and h.
 
@@ -208,8 +237,8 @@ def anneal(
         The unit round-off.
     safe : float
         The ratio of gap to errors from which on no more is asked for.
-    kappa : float
-        The shape to start with.
+    fold : tuple of float
+        The fold to begin with, as it is returned.
     draws : ndarray, shape (n_steps, DRAWS)
     scales : ndarray, shape (n_steps,)
         Sizes of steps, relative.
@@ -222,25 +251,11 @@ def anneal(
     tau, order = np.empty(n), np.empty(n, np.int64)
     ends = np.empty(2)
     eu, other_eu = np.empty(n), np.empty(n)
-    beta = draws[0, 0] - 0.5
-    kappa = kappa * (0.4 + 3 * draws[0, 1] * draws[0, 1])
+    cost, beta, kappa, c, h = fold
     most, least = 4000.0, 0.02
     _halves(t, errors, unit, beta, kappa, u, eu)
-    c, h, cost = 0.0, 1.0, np.inf
-    for start in range(1, STARTS + 1):  # the near chain: some points next to each other
-        i = int(draws[start, 3] * n)
-        j = i + int(draws[start, 2] * draws[start, 5])
-        low = 0.5 * (u[i - 1] + u[i]) if i > 0 else u[0] - 0.1
-        high = 0.5 * (u[j] + u[j + 1]) if j + 1 < n else u[n - 1] + 0.1
-        new_c, new_h = (low + high) / 2, (high - low) / 2
-        if new_h > 1e-4:
-            new = _objective(u, codes, kind, eu, unit, safe, new_c, new_h, tau, order)
-            if new < cost:
-                cost, c, h = new, new_c, new_h
-    if cost == np.inf:
-        cost = _objective(u, codes, kind, eu, unit, safe, c, h, tau, order)
-    best, best_beta, best_kappa, best_c, best_h = cost, beta, kappa, c, h
-    for step in range(STARTS + 1, len(temperatures)):
+    best, best_beta, best_kappa, best_c, best_h = fold
+    for step in range(len(temperatures)):
         x, y, normal, scale = draws[step, 0], draws[step, 1], draws[step, 6], scales[step]
         new_beta, new_kappa, new_c, new_h = beta, kappa, c, h
         shaped = x < 0.1

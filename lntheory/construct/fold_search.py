@@ -14,12 +14,12 @@ part them again. Every point carries an error bound, as in `fold`, and the folds
 objective *and* by safety, the smallest gap over error. The weights are rounded first and the points computed
 from the rounded weights, so that errors do not pile up unseen.
 
-One *unit* of work is one chain of `STEPS` folds. A run takes `CHAINS` units a layer (`MORE` from `MANY`
-samples on) and goes on with the best fold; where some layers bring nothing it returns to an earlier one and
-draws other chains. Runs, from different first layers, follow each other until the budget is spent or
-`PATIENCE` of them have found nothing shallower; one that cannot be shallower than the best is given up. The
-order of the units is fixed: a larger budget continues where a smaller one stopped, and the number of threads
-is immaterial.
+One *unit* of work is `STEPS` folds: one chain of annealing, or `SCOUTS` short ones. A run takes `CHAINS`
+units a layer (`MORE` from `MANY` samples on) and goes on with the best fold; where some layers bring nothing
+it returns to an earlier one and draws other chains. Runs, from different first layers, follow each other
+until the budget is spent or `PATIENCE` of them have found nothing shallower; one that cannot be shallower
+than the best is given up. The order of the units is fixed: a larger budget continues where a smaller one
+stopped, and the number of threads is immaterial.
 
 References
 ----------
@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.fold import ROUNDING
-from lntheory.construct.fold_kernel import DRAWS, FIRST, GAP, LAST, NOISE, RUN, SINGLE, anneal
+from lntheory.construct.fold_kernel import DRAWS, FIRST, GAP, LAST, NOISE, RUN, SINGLE, anneal, begin
 from lntheory.construct.lift import powers_of_two, projections
 from lntheory.construct.readout import readout
 from lntheory.network import Layer, LNNet
@@ -49,10 +49,12 @@ __all__ = ["BUDGET", "CHAINS", "FoldConstruction", "FoldSearch", "fold_search"]
 
 BUDGET = 2400
 """Units of work, unless told otherwise."""
-STEPS, CHAINS, MANY, MORE = 20_000, 12, 600, 22
+STEPS, CHAINS, MANY, MORE = 20_000, 12, 600, 20
 """Folds tried in a unit; units a layer; samples from which on a layer takes more of them, and how many."""
-HOT, COLD = 3.0, 0.3
-"""Temperatures at the beginning and the end of a chain, in bits."""
+SCOUTS, STARTS = 16, 3
+"""Short chains in a unit; each begins with the best of random folds, a third of its steps."""
+HOT, WARM, COLD = 3.0, 1.5, 0.3
+"""Temperatures in bits: of short chains at the beginning and the end, and of long ones from there on."""
 LIFTS, ROUNDS, MUTANTS = 256, 24, 32
 """First layers drawn, and how often how many variations of the best one are tried."""
 STALLED, BACK, RETURNS, PATIENCE = 4, 6, 4, 12
@@ -67,6 +69,7 @@ SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100
 
 Progress = Callable[[int, int], None]
 Map = Callable[..., Iterable[Any]]
+_Fold = tuple[float, float, float, float, float]
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
 EXACT = Float64()
@@ -321,52 +324,87 @@ def _node(task: _Task, arc: _Arc | None, path: tuple[Layer, ...], safety: float)
     return _Node(arc, path, safety, score) if np.isfinite(score) else None
 
 
-def _chain(
-    task: _Task, arc: _Arc, errors: FloatArray, t: FloatArray, kappa: float, whole: bool, seed: list[int]
-) -> tuple[float, float, float, float, float]:  # fmt: skip
-    """One unit of work: a chain of folds."""
-    rng = np.random.default_rng(seed)
-    codes, kind = arc.codes, np.full(len(t), SINGLE)
-    if whole:
-        first = np.append(True, codes[1:] != codes[:-1])
-        last = np.append(first[1:], True)
-        kind = np.where(first & last, SINGLE, np.where(first, FIRST, LAST))
-        t, codes, kind, errors = (part[first | last] for part in (t, codes, kind, errors))
-    draws = rng.random((STEPS, DRAWS))
-    draws[:, [2, 4]] = np.floor(len(t) ** draws[:, [2, 4]]) + 1
-    draws[:, 6] = rng.standard_normal(STEPS)
-    scales, limits = np.exp(rng.uniform(-10, 0, STEPS)), rng.standard_exponential(STEPS)
-    scales[0] = scales[0] ** 0.5
-    heats = HOT * (COLD / HOT) ** np.linspace(0, 1, STEPS)
-    found: tuple[float, float, float, float, float] = anneal(
-        t,
-        codes,
-        kind,
-        errors,
-        task.target.unit,
-        task.wanted(len(arc.ends)),
-        kappa,
-        draws,
-        scales,
-        limits,
-        heats,
-    )
-    return found
+@dataclass(frozen=True)
+class _Board:
+    """What the folds of a layer are tried on: the arc with its shape, all points or the ends of runs.
+
+    The fields are those that `fold_kernel` wants.
+    """
+
+    t: FloatArray
+    codes: Codes
+    kind: Codes
+    errors: FloatArray
+    unit: float
+    safe: float
+    kappa: float
+
+    @classmethod
+    def of(cls, task: _Task, arc: _Arc, beta: float, kappa: float, *, whole: bool) -> _Board:
+        """Of an arc whose points are brought to ``(t + beta) / (1 + beta t)``."""
+        t = (arc.t + beta) / (1 + beta * arc.t)
+        errors = _shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
+        codes, kind = arc.codes, np.full(len(t), SINGLE)
+        if whole:
+            first = np.append(True, codes[1:] != codes[:-1])
+            last = np.append(first[1:], True)
+            kind = np.where(first & last, SINGLE, np.where(first, FIRST, LAST))
+            t, codes, kind, errors = (part[first | last] for part in (t, codes, kind, errors))
+        return cls(t, codes, kind, errors, task.target.unit, task.wanted(len(arc.ends)), kappa)
+
+    def scout(self, seed: list[int]) -> _Fold:
+        """The best of some random folds, improved by a short chain."""
+        rng = np.random.default_rng(seed)
+        steps = max(2, STEPS // SCOUTS)
+        draws = self._draws(rng, max(1, steps // STARTS))
+        fold: _Fold = begin(
+            self.t, self.codes, self.kind, self.errors, self.unit, self.safe, self.kappa, draws
+        )
+        return self.chain(rng, steps - len(draws), HOT, WARM, fold)
+
+    def follow(self, fold: _Fold, seed: list[int]) -> _Fold:
+        """A long chain from there."""
+        return self.chain(np.random.default_rng(seed), STEPS, WARM, COLD, fold)
+
+    def chain(self, rng: np.random.Generator, steps: int, hot: float, cold: float, fold: _Fold) -> _Fold:
+        """The best fold of an annealing chain."""
+        draws = self._draws(rng, steps)
+        scales, limits = np.exp(rng.uniform(-10, 0, steps)), rng.standard_exponential(steps)
+        heats = hot * (cold / hot) ** np.linspace(0, 1, steps)
+        found: _Fold = anneal(
+            self.t, self.codes, self.kind, self.errors, self.unit, self.safe,
+            fold, draws, scales, limits, heats,
+        )  # fmt: skip
+        return found
+
+    def _draws(self, rng: np.random.Generator, steps: int) -> FloatArray:
+        draws = rng.random((steps, DRAWS))
+        draws[:, [2, 4]] = np.floor(len(self.t) ** draws[:, [2, 4]]) + 1
+        draws[:, 6] = rng.standard_normal(steps)
+        return draws
 
 
-def _children(task: _Task, node: _Node, n_chains: int, seed: list[int], map_: Map) -> list[_Node]:
-    """What one more fold makes of the node, one for each chain whose fold is safe."""
+def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) -> list[_Node]:
+    """What one more fold makes of the node, one for each long chain whose fold is safe.
+
+    Half of the units are for scouts, `SCOUTS` a unit; the best of those are followed, one a unit.
+    """
     arc = node.arc
     beta, kappa = arc.spread()
-    t = (arc.t + beta) / (1 + beta * arc.t)
-    errors = _shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
-    whole = 2 * (len(arc.ends) + 1) < SOLID * len(t)
+    boards = [_Board.of(task, arc, beta, kappa, whole=False)]
+    if 2 * (len(arc.ends) + 1) < SOLID * len(arc.t):
+        boards.append(_Board.of(task, arc, beta, kappa, whole=True))
 
-    def chain(number: int) -> tuple[float, float, float, float, float]:
-        return _chain(task, arc, errors, t, kappa, whole and number % 2 == 1, [*seed, number])
+    def scout(number: int) -> _Fold:
+        return boards[number % len(boards)].scout([*seed, number])
 
+    def follow(number: int) -> _Fold:
+        return boards[number % len(boards)].follow(scouted[number], [*seed, number, 1])
+
+    scouted = list(map_(scout, range(units // 2 * SCOUTS)))
+    promising = sorted(range(len(scouted)), key=lambda number: scouted[number][0])
     children = []
-    for _, more, shape, c, h in map_(chain, range(n_chains)):
+    for _, more, shape, c, h in map_(follow, promising[: units - units // 2]):
         points = _shaped(task, arc, (beta + more) / (1 + beta * more), shape)
         safety = min(node.safety, points.safety())
         if safety >= task.target.least:

@@ -244,6 +244,7 @@ def test_without_the_compiler_the_nets_are_the_same(short, monkeypatch):
     spec.loader.exec_module(kernel)
     assert not hasattr(kernel.anneal, "py_func")
     calls = []
+    monkeypatch.setattr(fold_search, "begin", kernel.begin)
     monkeypatch.setattr(fold_search, "anneal", lambda *a: calls.append(1) or kernel.anneal(*a))
     assert shatter(X, y, method="fold", budget=60) == compiled
     assert calls

@@ -222,7 +222,7 @@ def shatter(
         int | None,
         typer.Option(
             min=1,
-            help="Units of search for fold (default 2000) and auto (by the labels, at most 600); one takes "
+            help="Units of search for fold (default 2400) and auto (by the labels, at most 600); one takes "
             "0.01 to 0.1 s. The same seed and budget give the same net.",
         ),
     ] = None,

@@ -89,7 +89,7 @@ def shatter(
         The same seed and budget give the same net.
     budget : int, optional
         Units of work that ``"fold"`` and ``"auto"`` spend on the search; a unit is 20,000 folds tried, some
-        0.01 to 0.1 s. By default 2000 for ``"fold"``, and for ``"auto"`` what random labels are likely to
+        0.01 to 0.1 s. By default 2400 for ``"fold"``, and for ``"auto"`` what random labels are likely to
         take, or none if that is more than 600: for more than some 460 samples of two balanced classes, or
         140 of ten. More never gives a deeper net.
     time_limit : float, optional

@@ -11,13 +11,13 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported: processor seconds of one core
 
-from benchmarks import depth, exact_lssr, float64_reach, perceptron, shattering, torch_norms, vc
+from benchmarks import depth, exact_lssr, float64_reach, perceptron, shattering, stacked, torch_norms, vc
 from benchmarks.page import Page, machine
 from lntheory import jsonfile
 
 PAGES = {"exact_lssr": exact_lssr, "shattering": shattering, "float64_reach": float64_reach,
          "perceptron": perceptron, "vc": vc, "depth": depth,
-         "torch_norms": torch_norms}  # fmt: skip
+         "torch_norms": torch_norms, "stacked": stacked}  # fmt: skip
 
 
 def main(names: list[str]) -> int:

@@ -92,17 +92,18 @@ WEIGHTS_AND_MORE = ("model", "optimizer", "generators", "epoch", "step", "diverg
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("norm", NORMS)
 def test_equals_the_plainest_loop(norm: str, optimizer: str, tmp_path: Path) -> None:
-    config = small_config(norm, optimizer=optimizer, precision="64-true")
+    # No number is torch's default.
+    config = small_config(norm, optimizer=optimizer, precision="64-true", momentum=0.3, betas=(0.8, 0.95))
     result = train(config, checkpoint=tmp_path / "run")
     data = prepared(config, small_data())
     X, y = tensors(config, data)
     model = build(config, 6, 3)
     if optimizer == "sgd":
         stepper: torch.optim.Optimizer = torch.optim.SGD(
-            model.parameters(), lr=0.05, momentum=0.1, foreach=False
+            model.parameters(), lr=0.05, momentum=0.3, foreach=False
         )
     else:
-        stepper = torch.optim.Adam(model.parameters(), lr=0.05, betas=(0.9, 0.999), foreach=False)
+        stepper = torch.optim.Adam(model.parameters(), lr=0.05, betas=(0.8, 0.95), foreach=False)
     schedule = torch.optim.lr_scheduler.StepLR(stepper, 2, 0.5)
     for epoch in range(EPOCHS):
         rate = schedule.get_last_lr()[0]

@@ -106,6 +106,14 @@ def test_false_conflicts_are_refused(conflict):
             check_conflict(samples, labels, claim)
 
 
+def test_weights_below_zero_prove_nothing():
+    """1 lies on the line through 0 and 0.5, but beyond them."""
+    X, y = np.array([[0.0], [0.5], [1.0]]), np.array([0, 0, 1])
+    beyond = Conflict((0, 1), (2,), (Fraction(-1), Fraction(2)), (Fraction(1),))
+    with pytest.raises(RefutedError, match="not positive"):
+        check_conflict(X, y, beyond)
+
+
 def test_the_weights_are_exact_where_floats_are_not(conflict):
     X, _, right = conflict
     mean = sum(w * Fraction(float(X[i, 0])) for i, w in zip(right.first, right.first_weights, strict=True))
@@ -176,8 +184,9 @@ def test_lssr_bounds_no_accuracy():
     assert not list(disjoint_conflicts(np.array(X, dtype=np.float64), np.array(y).astype(np.int64)))
 
 
-def test_the_lssr_is_enclosed_outwards():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_lssr_is_enclosed_outwards(seed):
+    rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 256, (40, 3)), np.arange(40) % 3
     found = linear_ceiling((X / 255).astype(np.float32), y, 3)
     value = exact.lssr(X, y)

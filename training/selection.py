@@ -26,6 +26,7 @@ __all__ = [
     "Setting",
     "best_depths",
     "best_settings",
+    "experiment_title",
     "final_accuracies",
     "heading",
     "linear_bound",
@@ -175,9 +176,13 @@ def stand_in(record: Record) -> str | None:
     return None
 
 
+def experiment_title(experiment: str) -> str:
+    """What an experiment is called at the head of a page: "Random labels"."""
+    return experiment.replace("-", " ").capitalize()
+
+
 def heading(record: Record) -> str:
     """One line that says what was run, on what, and whether the data are those of the paper's table."""
-    what = {"random-labels": "Random labels"}.get(record.experiment, record.experiment)
-    heading = f"{what} on {record.data.name}, preset {record.preset}"
+    words = f"{experiment_title(record.experiment)} on {record.data.name}, preset {record.preset}"
     why = stand_in(record)
-    return f"{heading} ({why})" if why else heading
+    return f"{words} ({why})" if why else words

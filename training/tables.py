@@ -29,6 +29,7 @@ from training.selection import (
     Setting,
     best_depths,
     best_settings,
+    experiment_title,
     final_accuracies,
     heading,
     linear_bound,
@@ -345,8 +346,10 @@ def _csv_rows(record: Record) -> list[dict[str, object]]:
     if record.certified is not None:
         net = record.certified
         note = f"{net.method}; {net.n_parameters} parameters; proved for {net.n_samples} samples"
-        rows.append({**common, "kind": "certified", "norm": "ln", "depth": net.depth, "width": net.width,
-                     "n": 1, "mean": net.accuracy, "note": note})  # fmt: skip
+        rows.append({
+            **common, "kind": "certified", "norm": "ln" if net.depth else "linear", "depth": net.depth,
+            "width": net.width, "n": 1, "mean": net.accuracy, "note": note,
+        })  # fmt: skip
     return rows
 
 
@@ -373,9 +376,8 @@ def write_tables(records: Sequence[Record], directory: str | os.PathLike[str]) -
     with replaced_directory_files(directory) as staging:
         for experiment in sorted({record.experiment for record in records}):
             own = [record for record in records if record.experiment == experiment]
-            text = "\n".join(
-                f"{markdown(record)}\n![{heading(record)}]({record.name}.png)\n" for record in own
-            )
+            sections = (f"{markdown(record)}\n![{heading(record)}]({record.name}.png)\n" for record in own)
+            text = "\n".join([f"# {experiment_title(experiment)}: tables of records\n", *sections])
             (staging / f"{experiment}.md").write_text(text, encoding="utf-8", newline="\n")
             (staging / f"{experiment}.csv").write_text(csv_text(own), encoding="utf-8", newline="\n")
             names += [f"{experiment}.md", f"{experiment}.csv"]

@@ -11,9 +11,9 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -29,6 +29,8 @@ from training.records import Record, read_records, write_record
 from training.tables import markdown, write_tables
 
 __all__ = ["main"]
+
+Number = TypeVar("Number", int, float)
 
 DONE, REFUTED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -95,14 +97,21 @@ def _fail(code: int, message: str) -> int:
 
 def _numbers(text: str | None, option: str) -> list[int]:
     """Such as ``1,2,4``."""
+    return _listed(text, int, f"{option} {text!r}; give whole numbers separated by commas, such as 1,2,4")
+
+
+def _rates(text: str | None, option: str) -> list[float]:
+    """Such as ``0.001,0.01``."""
+    return _listed(text, float, f"{option} {text!r}; give numbers separated by commas, such as 0.001,0.01")
+
+
+def _listed(text: str | None, kind: Callable[[str], Number], complaint: str) -> list[Number]:
     if text is None:
         return []
     try:
-        return [int(part) for part in text.split(",")]
+        return [kind(part) for part in text.split(",")]
     except ValueError:
-        raise InvalidInputError(
-            f"{option} {text!r}; give whole numbers separated by commas, such as 1,2,4"
-        ) from None
+        raise InvalidInputError(complaint) from None
 
 
 @app.command("random-labels")
@@ -122,6 +131,9 @@ def random_labels(
     width: Annotated[int | None, typer.Option(min=1, help="Neurons a layer.")] = None,
     depths: Annotated[str | None, typer.Option(metavar="N,N,...", help="Norm layers of the nets.")] = None,
     groups: Annotated[str | None, typer.Option(metavar="N,N,...", help="Numbers of groups of LN-G.")] = None,
+    net_rates: Annotated[
+        str | None, typer.Option(metavar="X,X,...", help="Learning rates of the nets.")
+    ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on.")] = None,
     label_seed: Annotated[int | None, typer.Option(min=0, help="Seed of the labels.")] = None,
     precision: Annotated[str | None, typer.Option(help=", ".join(PRECISIONS))] = None,
@@ -144,8 +156,8 @@ def random_labels(
     """Train linear, LN-, BN- and LN-G-nets on random labels; print the table beside the reported numbers."""
     grid = planned_grid(
         preset, data=data, data_root=root, n_samples=n_samples, epochs=epochs, width=width,
-        depths=_numbers(depths, "--depths"), groups=_numbers(groups, "--groups"), n_seeds=seeds,
-        label_seed=label_seed, precision=precision,
+        depths=_numbers(depths, "--depths"), groups=_numbers(groups, "--groups"),
+        net_rates=_rates(net_rates, "--net-rates"), n_seeds=seeds, label_seed=label_seed, precision=precision,
     )  # fmt: skip
     if dry_run:
         print(_listing(grid))

@@ -326,7 +326,7 @@ PRESETS: Mapping[str, Grid] = {
             ("ln-g", 32),
         ),
         depths=(1, 2, 4, 8),
-        linear_rates=(("sgd", (0.3, 1.0, 3.0)), ("adam", (0.03, 0.1, 0.3))),
+        linear_rates=(("sgd", (0.01, 0.03, 0.1, 0.3, 1.0)), ("adam", (1e-3, 3e-3, 0.01, 0.03, 0.1))),
         net_rates=(("adam", (1e-3, 3e-3, 1e-2)),),
         batch_sizes=(128,),
         seeds=(0, 1, 2),

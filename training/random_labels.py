@@ -61,6 +61,7 @@ def planned_grid(
     width: int | None = None,
     depths: Sequence[int] = (),
     groups: Sequence[int] = (),
+    net_rates: Sequence[float] = (),
     n_seeds: int | None = None,
     label_seed: int | None = None,
     precision: str | None = None,
@@ -75,6 +76,8 @@ def planned_grid(
     depths, groups : sequence of int
         Of the nets, and of LN-G; empty leaves what the preset has. With another width and no groups given,
         the preset's groups that divide it into groups of two or more are kept.
+    net_rates : sequence of float
+        Learning rates of the nets, with each of their optimizers; empty leaves what the preset has.
     n_seeds : int, optional
         Seeds 0 .. n_seeds - 1.
 
@@ -106,9 +109,14 @@ def planned_grid(
         nets = tuple(net for net in nets if net[1] is None or (width % net[1] == 0 and width // net[1] >= 2))
     if n_seeds is not None and n_seeds < 1:
         raise InvalidInputError(f"seeds = {n_seeds}; give at least 1")
-    seeds = grid.seeds if n_seeds is None else tuple(range(n_seeds))
+    rates = tuple(dict.fromkeys(net_rates))
     grid = replace(
-        grid, base=base, nets=nets, depths=tuple(dict.fromkeys(depths)) or grid.depths, seeds=seeds
+        grid,
+        base=base,
+        nets=nets,
+        depths=tuple(dict.fromkeys(depths)) or grid.depths,
+        net_rates=tuple((optimizer, rates or own) for optimizer, own in grid.net_rates),
+        seeds=grid.seeds if n_seeds is None else tuple(range(n_seeds)),
     )
     grid.configs()  # refuses what no run has
     return grid

@@ -74,7 +74,7 @@ def test_a_preset_is_taken_as_it_is(preset):
 
 def test_what_is_asked_for_replaces_the_preset():
     grid = planned_grid("paper", data="mnist", data_root="x", n_samples=9, epochs=3, width=48,
-                        depths=[2, 2, 5], groups=[3, 12], n_seeds=2, label_seed=7,
+                        depths=[2, 2, 5], groups=[3, 12], net_rates=[0.5, 0.25], n_seeds=2, label_seed=7,
                         precision="64-true")  # fmt: skip
     configs = grid.configs()
     assert {
@@ -83,6 +83,10 @@ def test_what_is_asked_for_replaces_the_preset():
     assert {c.depth for c in configs} == {0, 2, 5}
     assert {c.num_groups for c in configs} == {None, 3, 12}
     assert {c.seed for c in configs} == {0, 1}
+    assert {(c.optimizer, c.lr) for c in configs if c.norm != "linear"} == {
+        ("sgd", 0.5), ("sgd", 0.25), ("adam", 0.5), ("adam", 0.25),
+    }  # fmt: skip
+    assert 0.5 not in {c.lr for c in configs if c.norm == "linear"}
     assert {c.norm for c in configs} == {"linear", "bn", "ln", "ln-g"}
 
 
@@ -211,6 +215,8 @@ def test_help_and_dry_run_need_no_torch():
     (["--preset", "huge"], "huge"),
     (["--depths", "1,x"], "--depths '1,x'"),
     (["--groups", "5"], "num_groups = 5"),
+    (["--net-rates", "0.1;1"], "--net-rates '0.1;1'"),
+    (["--net-rates", "nan"], "lr is nan"),
     (["--data", "imagenet"], "imagenet"),
     (["--data", "mnist", "--root", "nowhere"], "nowhere"),
     (["--root", "somewhere"], "root"),

@@ -33,7 +33,7 @@ def figure(record: Record) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    drawn = Figure(figsize=(13.0, 4.6), layout="constrained", dpi=110)
+    drawn = Figure(figsize=(13.0, 5.8), layout="constrained", dpi=110)
     by_depth, by_groups, by_epoch = drawn.subplots(1, 3, sharey=True)
     settings = best_settings(record)
     _draw_depths(by_depth, settings)
@@ -48,7 +48,7 @@ def figure(record: Record) -> Figure:
         axes.axhline(100 / record.data.n_classes, color="0.75", ls="dotted", lw=1, label="chance")
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=7.5)
+        axes.legend(frameon=False, fontsize=7.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.17))
     by_depth.set_ylim(bottom=0)
     by_depth.set_ylabel("final training accuracy, %")
     words = heading(record)
@@ -91,12 +91,11 @@ def _draw_groups(axes: Axes, settings: Sequence[Setting], width: int) -> None:
         ]
         points.sort(key=lambda point: point[0])
         places |= {groups for groups, _ in points}
-        shade = 0.35 + 0.65 * (place + 1) / len(depths)
         axes.errorbar(
             [groups for groups, _ in points],
             [100 * (s.mean or 0) for _, s in points],
             yerr=[100 * (s.deviation or 0) for _, s in points],
-            color=_COLOURS["ln-g"], alpha=shade, label=f"LN-G, depth {depth}", capsize=2, marker="o", ms=4,
+            color=_shade(place, len(depths)), label=f"LN-G, depth {depth}", capsize=2, marker="o", ms=4,
         )  # fmt: skip
     axes.set_xscale("log", base=2)
     ticks = sorted(places)
@@ -119,7 +118,14 @@ def _draw_epochs(axes: Axes, record: Record, settings: Sequence[Setting]) -> Non
 
 
 def _style(norm: str, groups: int | None, keys: Collection[tuple[str, int | None]]) -> dict[str, Any]:
-    """A colour a norm; more groups, darker."""
+    """A colour a norm; norms with groups from dark (few) to light (many)."""
+    if groups is None:
+        return {"color": _COLOURS[norm], "lw": 1.6}
     counts = sorted(g for n, g in keys if n == norm and g is not None)
-    alpha = 1.0 if groups is None else 0.3 + 0.7 * (counts.index(groups) + 1) / len(counts)
-    return {"color": _COLOURS[norm], "alpha": alpha, "lw": 1.6}
+    return {"color": _shade(counts.index(groups), len(counts)), "lw": 1.6}
+
+
+def _shade(place: int, count: int) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["viridis"](0.9 * (place + 0.5) / count)

@@ -328,7 +328,7 @@ def counting_bound(n_samples: int, n_features: int, n_classes: int, risk: float 
     Examples
     --------
     >>> counting_bound(2000, 20, 10), counting_bound(2000, 400, 10)
-    (1336, None)
+    (1142, None)
     """
     if min(n_samples, n_features, n_classes) < 1 or not 0 < risk < 1:
         raise InvalidInputError(

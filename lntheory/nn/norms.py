@@ -502,10 +502,10 @@ def make_norm(
     """
     options: dict[str, Any] = {"eps": as_eps(eps), "affine": affine, "device": device, "dtype": dtype}
     dim = _as_dim(dim)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InvalidInputError(f"The norm {excerpt(kind)} is not known; choose one of {', '.join(KINDS)}.")
     if kind in _GROUPED:
         return _GROUPED[kind](num_features, num_groups=num_groups, group_size=group_size, dim=dim, **options)
-    if kind not in KINDS:
-        raise InvalidInputError(f"The norm {excerpt(kind)} is not known; choose one of {', '.join(KINDS)}.")
     if num_groups is not None or group_size is not None:
         raise InvalidInputError(
             f"num_groups={excerpt(num_groups)} and group_size={excerpt(group_size)} mean nothing to the norm "

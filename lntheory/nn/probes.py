@@ -13,7 +13,9 @@ layer.
 No linear map, hence no linear network and no batch normalization on a fixed batch, brings LSSR below that of
 the input; LN does. The criterion is about exact arithmetic: computed activations leave their subspace by
 rounding, from which a linear read-out could read labels, so LSSR is also bounded for what lies above the
-rounding, and verdicts are about those bounds (`LayerSeparability`).
+rounding, and verdicts are about those bounds (`LayerSeparability`). Where a shift is taken off (unscaled
+pixels, then batch normalization), the rounding that it left is counted on: of the reference and of the layers
+in the report, not of what no probe sees.
 
 References
 ----------
@@ -34,6 +36,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from lntheory.errors import InvalidInputError, excerpt
+from lntheory.nn.norms import _as_size
 from lntheory.nn.observation import (
     Layers,
     Observer,
@@ -54,7 +57,7 @@ from lntheory.nn.reports import (
     NonlinearityReport,
     SeparabilityReport,
 )
-from lntheory.nn.scatter import TensorScatter
+from lntheory.nn.scatter import ScatterSummary, TensorScatter
 from lntheory.nonlinearity import amplification, amplification_bound, hessian_indicator
 from lntheory.rank import PRIME, ModularRowSpace, residues
 from lntheory.validation import FloatArray, IntArray, encode_labels
@@ -127,8 +130,8 @@ class SeparabilityProbe(Observer):
     max_features : int
         More features than this are refused: their square has to be kept.
     roundoff : float, optional
-        Unit roundoff of the activations' computation. By default that of their type (of the coarser one
-        under autocast; 2**-11 for float32 on a GPU that may use TF32).
+        Unit roundoff, in (0, 1), of the activations' computation. By default that of their type (of the
+        coarser one under autocast; 2**-11 for float32 on a GPU that may use TF32).
 
     Raises
     ------
@@ -170,6 +173,11 @@ class SeparabilityProbe(Observer):
             raise InvalidInputError(
                 f"reduce is {excerpt(reduce)}; pass 'flatten', 'mean', 'first' or a callable."
             )
+        if roundoff is not None and not (isinstance(roundoff, (float, np.floating)) and 0.0 < roundoff < 1.0):
+            raise InvalidInputError(
+                f"roundoff is {excerpt(roundoff)}; pass a unit roundoff in (0, 1), such as 2.0**-24, or None."
+            )
+        max_features = _as_size("max_features", max_features)
         self._layers = select_layers(model, layers)
         if reference not in (None, MODEL_INPUT):
             (found,) = select_layers(model, [reference])
@@ -237,6 +245,8 @@ class SeparabilityProbe(Observer):
         self._require_entered()
         if self._batch is not None:
             raise InvalidInputError("`labelled` blocks do not nest: one block, one forward pass.")
+        if not isinstance(y, Iterable):
+            raise InvalidInputError(f"y is {excerpt(y)}; pass one label a sample.")
         labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else y if isinstance(y, str) else list(y)
         codes, classes = encode_labels(labels, len(labels))
         self._batch = batch = _Batch()
@@ -323,7 +333,10 @@ class SeparabilityProbe(Observer):
         """
         if not self._seen:
             raise InvalidInputError("No batch was seen: call run(loader), or the model within labelled(y).")
-        rows = {key: _separability_row(_shown(key), layer) for key, layer in self._seen.items()}
+        rows, noise = {}, 0.0
+        for key, layer in self._seen.items():
+            summary = layer.scatter.summary()
+            rows[key], noise = _separability_row(_shown(key), layer, summary, noise)
         reference = rows.pop((self._reference, 1), None) if self._reference is not None else None
         called = {name for name, _ in self._seen}
         ordered = ((reference,) if reference else ()) + tuple(rows.values())
@@ -350,20 +363,26 @@ def _reduced(x: Tensor, reduce: Reduce) -> Tensor:
     return positions.mean(dim=1) if reduce == "mean" else positions[:, 0]
 
 
-def _separability_row(name: str, layer: _Layer) -> LayerSeparability:
-    summary = layer.scatter.summary()
+def _separability_row(
+    name: str, layer: _Layer, summary: ScatterSummary, noise: float
+) -> tuple[LayerSeparability, float]:
+    """The row of a layer, and the rounding that it and those before it leave, relative to the deviations.
+
+    A linear map takes rounding along with the deviations, so `noise` stays while a shift is taken off.
+    """
     n_samples, n_features = layer.scatter.n_samples, layer.scatter.n_features
     if summary.all_coincide:
-        return LayerSeparability(name, n_samples, n_features, 0, None, None, 0.0, 1.0)
+        return LayerSeparability(name, n_samples, n_features, 0, None, None, 0.0, 1.0), noise
+    noise = max(noise, layer.roundoff * summary.shift)
     found = summary.separability(layer.space.rank if layer.space is not None else None)
-    bounds = summary.resolved(layer.roundoff)
+    bounds = summary.resolved(noise / summary.shift)
     row = LayerSeparability(
         name, n_samples, n_features, bounds.rank, found.ssr, found.lssr, bounds.lower, bounds.upper
     )
-    if layer.space is None:
-        return row
-    # The reference is data: what its numbers say counts as well, where it is lower.
-    return replace(row, lower=max(0.0, min(row.lower, found.lssr - found.error_bound)))
+    if layer.space is not None:
+        # The reference is data: what its numbers say counts as well, where it is lower.
+        row = replace(row, lower=max(0.0, min(row.lower, found.lssr - found.error_bound)))
+    return row, noise
 
 
 # ---------------------------------------------------------------------------------------- nonlinearity
@@ -491,7 +510,7 @@ class NonlinearityProbe(Observer):
         self, model: nn.Module, layers: Layers | None = None, *, num_groups: int | None = None
     ) -> None:
         super().__init__(model)
-        self._num_groups = num_groups
+        self._num_groups = None if num_groups is None else _as_size("num_groups", num_groups)
         self._norms: list[tuple[str, nn.Module, NormDescription]] = []
         self._left: list[tuple[str, str]] = []
         self._passes: dict[str, int] = {}
@@ -523,7 +542,14 @@ class NonlinearityProbe(Observer):
         self._require_entered()
         with evaluating(self.model):
             for batch in counted(loader, progress):
-                call(self.model, batch if isinstance(batch, (Tensor, Mapping)) else batch[0])
+                if not isinstance(batch, (Tensor, Mapping)):
+                    if not isinstance(batch, (tuple, list)) or not batch:
+                        raise InvalidInputError(
+                            f"The loader gave {excerpt(batch)}; it has to give inputs, or pairs (inputs, "
+                            "labels)."
+                        )
+                    batch = batch[0]
+                call(self.model, batch)
         return self.report()
 
     def _register(self) -> Iterator[RemovableHandle]:

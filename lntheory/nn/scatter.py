@@ -79,6 +79,17 @@ class ScatterSummary:
         """Whether SS = 0, so that SSR is 0/0."""
         return self.scatter.all_coincide
 
+    @property
+    def shift(self) -> float:
+        """Norm of the samples over that of their deviations from the mean, at least 1.
+
+        Where a shift is taken off (by a bias, by batch normalization), rounding gains on what is left by
+        this factor.
+        """
+        units = self.scatter.powers - self.scatter.powers.max()
+        spread = np.linalg.norm(scale(np.vstack([self.scatter.within, self.scatter.between]), units))
+        return max(1.0, float(np.linalg.norm(scale(self.magnitudes, units)) / spread))
+
     def separability(self, data_rank: int | None = None) -> Separability:
         """SSR and LSSR of the samples as the float64 numbers that they are.
 

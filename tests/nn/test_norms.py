@@ -531,6 +531,8 @@ def test_every_kind_is_tested() -> None:
 def test_factory_errors() -> None:
     with pytest.raises(InvalidInputError, match="'LN-G' is not known; choose one of ln, ln-position"):
         make_norm("LN-G", 8, num_groups=2)
+    with pytest.raises(InvalidInputError, match=r"\['ln'\] is not known"):
+        make_norm(["ln"], 8)
     for kind in ("ln", "ln-position", "in", "rms", "bn", "none"):
         with pytest.raises(InvalidInputError, match="num_groups=2 and group_size=None mean nothing"):
             make_norm(kind, 8, num_groups=2, dim=2)

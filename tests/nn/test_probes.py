@@ -192,6 +192,41 @@ def test_rounding_is_not_taken_for_separation(depth, bias):
     assert "partly read from rounding, not counted: 0" in report.verdict
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e2, 1e3, 1e4, 1e5])
+def test_rounding_that_a_shift_left_is_not_taken_for_separation(shift):
+    """Batch normalization takes a shift off the samples; the rounding of their first layer stays, larger."""
+    torch.manual_seed(0)
+    X = torch.randn(300, 2)
+    y = (X[:, 0] * X[:, 1] > 0).tolist()
+    X += shift
+    model = nn.Sequential(
+        nn.Linear(2, 64), nn.BatchNorm1d(64, momentum=None), nn.Linear(64, 64), nn.BatchNorm1d(64)
+    )
+    with torch.no_grad():
+        model(X)  # statistics for the evaluation
+    for layers in ("0 1 2 3", "1 3"):
+        report = probed(model, layers.split(), batches(X, y, 50))
+        assert report.below == ()
+        last = report.rows[-1]
+        assert last.upper > report.reference.lower > 0.7
+        assert last.lssr < 0.9  # taken at its word it would be "below"
+
+
+def test_real_separation_behind_a_shift_is_seen():
+    """The twin: LN behind the batch normalization."""
+    torch.manual_seed(0)
+    X = torch.randn(300, 8)
+    y = (X[:, 0] * X[:, 1] > 0).tolist()
+    X += 100
+    model = nn.Sequential(
+        nn.Linear(8, 64), nn.BatchNorm1d(64, momentum=None), make_norm("ln-g", 64, num_groups=16)
+    )
+    with torch.no_grad():
+        model(X)
+    report = probed(model, ["0", "1", "2"], batches(X, y, 50))
+    assert [row.layer for row in report.below] == ["2"]
+
+
 def test_real_separation_in_float32_is_seen():
     """The twin: LN in float32 really goes below, in the directions that are no rounding (groups sum to 0)."""
     torch.manual_seed(0)
@@ -483,6 +518,7 @@ def test_a_failed_batch_adds_nothing():
     [
         (lambda p, m: p.run([XOR]), r"pairs \(inputs, labels\)"),
         (lambda p, m: p.run([(XOR, "abcd")]), "y is one string"),
+        (lambda p, m: p.run([(XOR, 4)]), "y is 4; pass one label a sample"),
         (lambda p, m: p.run([]), "No batch was seen"),
         (lambda p, m: p.__enter__(), "on the model already"),
     ],
@@ -492,6 +528,15 @@ def test_misuse(use, match):
     with SeparabilityProbe(model, "0") as probe, pytest.raises(InvalidInputError, match=match):
         use(probe, model)
     assert hooks(model) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("roundoff", -1.0), ("roundoff", 0.0), ("roundoff", math.nan), ("roundoff", "a"), ("max_features", "a")],
+)
+def test_numbers_out_of_range(name, value):
+    with pytest.raises(InvalidInputError, match=f"{name}(=| is )"):
+        SeparabilityProbe(identity(), "0", **{name: value})
 
 
 def test_misuse_of_labelled():
@@ -731,6 +776,12 @@ def test_what_is_not_observed_is_told():
         NonlinearityProbe(model, "0")
     with pytest.raises(InvalidInputError, match="No norm was called"):
         NonlinearityProbe(model).report()
+    for number in (0, -1, 2.5, "a", True):
+        with pytest.raises(InvalidInputError, match="num_groups="):
+            NonlinearityProbe(model, num_groups=number)
+    for batch in (3, ()):
+        with NonlinearityProbe(model) as probe, pytest.raises(InvalidInputError, match="The loader gave"):
+            probe.run([batch])
 
 
 def test_every_pass_counts_and_calls_are_apart():

@@ -596,12 +596,14 @@ def fold_search(
     task = _Task(X, codes, powers_of_two(X), Target.of(target))
     most = 2 * len(X) if below is None else below  # a run that needs more than pairs do is of no use
     work, best, runs, useless = _Budget(budget, progress, should_stop), None, 0, 0
+    enough = 0  # units without which no net half as deep as the best would be found
     with np.errstate(all="ignore"), ThreadPoolExecutor(n_jobs) as pool:
         map_ = map if n_jobs == 1 else pool.map
-        while work.spent < budget and not work.stopped and most > 1 and useless < PATIENCE:
+        while budget - work.spent > enough and not work.stopped and most > 1 and useless < PATIENCE:
+            before = work.spent
             found = _run(task, [seed, runs], work, most, map_)
             useless += 1
             if found is not None:
-                best, most, useless = found, len(found.layers), 0
+                best, most, useless, enough = found, len(found.layers), 0, (work.spent - before) // 2
             runs += 1
     return FoldSearch(best, work.spent, runs)

@@ -237,7 +237,7 @@ def _step(
         + root * (w / shorter) ** 2
     )
     largest_sum = _magnitudes(layer, points, spread).max(axis=1)
-    next_fresh[largest_sum**2 * layer.n_out > model.huge] = np.inf
+    next_fresh[largest_sum**2 * layer.n_out + norm.eps > model.huge] = np.inf
     return (
         _Spread(
             np.linalg.norm(next_passed, axis=1) * _RAISE,

@@ -221,6 +221,15 @@ def test_what_float32_underflows_or_overflows_is_not_vouched_for(scale):
     assert np.isfinite(score_error(net, [[1.0]], "float64")).all()
 
 
+@pytest.mark.parametrize("kind", ["layer_norm", "rms_norm"])
+def test_an_eps_that_float32_has_not_is_not_vouched_for(kind):
+    """It would be infinite there, and every point zero."""
+    layer = Layer([[2.0**50], [0.0], [-(2.0**50)]], [0.0, 0.0, 0.0])
+    net = LNNet([layer], Layer([[1.0, 0, -1]], [0.0]), [0, 1], Normalization(kind, eps=2.0**130))
+    assert np.isinf(score_error(net, [[1.0]], "float32")).all()
+    assert np.isfinite(score_error(net, [[1.0]], "float64")).all()
+
+
 def test_a_cancelled_mean_is_not_vouched_for():
     """Deviations of 1 about a mean of 2**22: float32 rounds the mean by as much as matters."""
     net = LNNet([Layer([[1], [0], [-1]], [2.0**22] * 3)], Layer([[1, 0, -1]], [0]), [0, 1])

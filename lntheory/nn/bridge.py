@@ -109,10 +109,15 @@ class LNSequential(nn.Sequential):
         ------
         DegenerateInputError
             If a score is not finite, as with zero variance at eps = 0.
+        InvalidInputError
+            If X are no samples of the number of features that the module takes.
         """
         parameter = next(self.parameters())
+        n_features = _widths("0", next(self.children()))[0]
         with torch.no_grad():
-            x = torch.as_tensor(np.array(samples_of(X)), dtype=parameter.dtype, device=parameter.device)
+            x = torch.as_tensor(
+                np.array(samples_of(X, n_features)), dtype=parameter.dtype, device=parameter.device
+            )
             scores = self(x).double().cpu().numpy()
         return self.labels(scores)
 
@@ -194,6 +199,8 @@ def to_torch(
     >>> from_torch(to_torch(net)) == net
     True
     """
+    if not isinstance(net, LNNet):
+        raise InvalidInputError(f"net is a {type(net).__name__}; pass an LNNet")
     dtype, name = _dtype(dtype)
     eps = as_eps(eps) or net.normalization.eps
     if net.arithmetic == "dyadic":
@@ -537,10 +544,12 @@ def _normalization(name: str, part: nn.Module, dtype: torch.dtype) -> Normalizat
 
 def _affine(name: str, part: nn.Module) -> Layer | None:
     """The affine map of a module (of a norm: that after it); None if there is none."""
-    weight, bias = (
-        None if p is None else cast(Tensor, p).detach().cpu().double().numpy()
-        for p in (part.weight, getattr(part, "bias", None))
-    )
+    given = [cast(Tensor | None, p) for p in (part.weight, getattr(part, "bias", None))]
+    for p in given:
+        if p is not None and (p.is_meta or not p.is_floating_point()):
+            what = "no numbers yet (device meta)" if p.is_meta else f"parameters of {p.dtype}"
+            raise InvalidInputError(f"{_named(name, part)} has {what}; give it real ones")
+    weight, bias = (None if p is None else p.detach().cpu().double().numpy() for p in given)
     if weight is None:
         return None
     if weight.ndim == 1:

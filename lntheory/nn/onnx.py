@@ -50,7 +50,7 @@ def export_onnx(net: LNNet | nn.Sequential, path: str | os.PathLike[str]) -> Non
     Raises
     ------
     InvalidInputError
-        If the net is dyadic, or the module is none of ours.
+        If the net is dyadic, the module is none of ours, or eps overflows its dtype.
     MissingDependencyError
         If onnx is not installed.
 
@@ -88,6 +88,10 @@ def export_onnx(net: LNNet | nn.Sequential, path: str | os.PathLike[str]) -> Non
         raise InvalidInputError(
             f"the affine maps of this module multiply out to numbers wider than {number}, so the file would "
             "be another function; use norms without weight and bias, or torch.onnx.export"
+        )
+    if held.normalization.eps > float(np.finfo(number).max):
+        raise InvalidInputError(
+            f"eps={held.normalization.eps} overflows {number}; use a smaller eps, or float64"
         )
     model = _model(held, number)
     onnx.checker.check_model(model, full_check=True)

@@ -32,7 +32,10 @@ __all__ = ["NormSwap", "SwapReport", "swap_norms"]
 Source = type[nn.Module] | tuple[type[nn.Module], ...] | Callable[[str, nn.Module], bool]
 Target = str | Callable[[nn.Module], nn.Module | None]
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_HOOKS = (
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
+    "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+)  # fmt: skip
 _AFFINE = ("weight", "bias")
 
 
@@ -179,7 +182,10 @@ def swap_norms(
             continue
         try:
             _require_replaceable(names[0], module)
-            replacement, notes = _replacement(module, make, copy_affine, is_kind=isinstance(target, str))
+            used = [replacement for _, replacement in plan]
+            replacement, notes = _replacement(
+                module, make, copy_affine, used, is_kind=isinstance(target, str)
+            )
         except InvalidInputError as error:
             failed.append(NormSwap(names, before, None, str(error)))
             rows.append(failed[-1])
@@ -284,7 +290,12 @@ def _require_replaceable(name: str, module: nn.Module) -> None:
 
 
 def _replacement(
-    module: nn.Module, make: Callable[[nn.Module], nn.Module | None], copy_affine: bool, *, is_kind: bool
+    module: nn.Module,
+    make: Callable[[nn.Module], nn.Module | None],
+    copy_affine: bool,
+    used: list[nn.Module],
+    *,
+    is_kind: bool,
 ) -> tuple[nn.Module | None, list[str]]:
     """The new module, ready to be put in, and what the report says of it."""
     if copy_affine:
@@ -296,6 +307,10 @@ def _replacement(
         raise InvalidInputError(f"the target returned {excerpt(replacement)}, neither a module nor None")
     if replacement is module:
         raise InvalidInputError("the target returned the module itself")
+    if any(replacement is other for other in used):
+        raise InvalidInputError(
+            "the target returned one module a second time, which would tie two norms: return a new one"
+        )
     placed = next((t for t in (*module.parameters(), *module.buffers()) if t.is_floating_point()), None)
     if placed is not None:
         replacement.to(device=placed.device, dtype=placed.dtype)
@@ -305,6 +320,14 @@ def _replacement(
     new = [name for name, parameter in replacement.named_parameters() if id(parameter) not in kept]
     if new:
         notes.append(f"new parameters, in no optimizer yet: {', '.join(new)}")
+    stays = {id(parameter) for parameter in replacement.parameters()}
+    others = [
+        name
+        for name, parameter in module.named_parameters()
+        if name not in _AFFINE and id(parameter) not in stays
+    ]
+    if others:
+        notes.append(f"other parameters dropped: {', '.join(others)}")
     if any(True for _ in module.buffers()):
         notes.append("running statistics dropped")
     return replacement, notes

@@ -286,6 +286,10 @@ def test_wrong_requests_are_named():
         to_torch(own, 1e-5, X=XOR_X, y=XOR_Y)
     with pytest.raises(InvalidInputError, match="features"):
         to_torch(net, X=[[1.0]], y=[0])
+    with pytest.raises(InvalidInputError, match="X has 1 features a sample, the net takes 2"):
+        to_torch(net).predict([[1.0]])
+    with pytest.raises(InvalidInputError, match="net is a LNSequential; pass an LNNet"):
+        to_torch(to_torch(net))
     with pytest.raises(InvalidInputError, match="overflows float32"):
         to_torch(scaled(net, 1e100, 0.0), dtype=torch.float32)
 
@@ -315,6 +319,8 @@ ILL = [
     (nn.Sequential(GroupRMSNorm(4, num_groups=2)), "'0'.*RMSNorm of 2 groups"),
     (nn.Sequential(), "no layers"),
     (nn.Linear(2, 2), "is a Linear; pass an nn.Sequential"),
+    (nn.Sequential(nn.Linear(2, 3, dtype=torch.complex64)), "'0'.*parameters of torch.complex64"),
+    (nn.Sequential(nn.Linear(2, 3, device="meta")), "'0'.*no numbers yet"),
 ]
 
 

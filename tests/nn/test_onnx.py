@@ -163,6 +163,11 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
     assert from_torch(affine).depth == 1
     with pytest.raises(InvalidInputError, match="wider than float32"):
         export_onnx(affine, tmp_path / "net.onnx")
+    giant = nn.Sequential(
+        nn.Linear(2, 3), nn.LayerNorm(3, eps=1e39, elementwise_affine=False), nn.Linear(3, 2)
+    )
+    with pytest.raises(InvalidInputError, match=r"eps=1e\+39 overflows float32"):
+        export_onnx(giant, tmp_path / "net.onnx")
     with pytest.raises(InvalidInputError, match=r"ends in \.onnx"):
         export_onnx(xor_net(), tmp_path / "net.json")
     assert not list(tmp_path.iterdir())

@@ -280,6 +280,31 @@ def test_what_is_no_module_is_no_replacement():
     assert "the module itself" in swap_norms(model, target=lambda module: module).left[1].reason
 
 
+def test_one_replacement_is_not_put_in_two_places():
+    """It would tie norms that were apart, with the parameters of one of them lost."""
+    model = nn.Sequential(nn.LayerNorm(8), nn.LayerNorm(8))
+    weights, same = [norm.weight for norm in model], make_norm("ln-g", 8, num_groups=2)
+    report = swap_norms(model, target=lambda module: same)
+    assert [row.reason for row in report.left] == [
+        "the target returned one module a second time, which would tie two norms: return a new one"
+    ]
+    assert model[0] is same
+    assert [norm.weight for norm in model] == weights
+
+
+def test_other_parameters_of_a_norm_are_told():
+    model = nn.Sequential(nn.LayerNorm(8))
+    model[0].gate = nn.Parameter(torch.ones(3))
+    assert swap_norms(model, target="ln").rows[0].reason == "other parameters dropped: gate"
+
+
+@pytest.mark.parametrize("hook", ["register_state_dict_post_hook", "register_load_state_dict_post_hook"])
+def test_hooks_of_saving_and_loading_count_too(hook):
+    model = nn.Sequential(nn.LayerNorm(8))
+    getattr(model[0], hook)(lambda *_: None)
+    assert "it has hooks" in swap_norms(model, target="ln").left[0].reason
+
+
 def test_a_callable_target():
     model = small()
     weight = model[3].weight

@@ -43,6 +43,7 @@ from scipy.optimize import linprog
 from lntheory import exact
 from lntheory.errors import InvalidInputError, RefutedError
 from lntheory.exact.rational import independent_columns, to_integer_columns
+from lntheory.validation import as_samples
 from training.records import Ceiling
 
 __all__ = ["Conflict", "check_conflict", "counting_bound", "disjoint_conflicts", "linear_ceiling"]
@@ -108,6 +109,11 @@ def linear_ceiling(
     -------
     Ceiling
 
+    Raises
+    ------
+    InvalidInputError
+        If X are no finite samples, y not as many labels, or a label is out of range.
+
     Examples
     --------
     >>> xor = np.array([[0, 0], [1, 1], [0, 1], [1, 0]], dtype=np.float32)
@@ -116,18 +122,35 @@ def linear_ceiling(
     ((1.0, 1.0), 1)
     """
     started = time.monotonic()
+    as_samples(X)
+    y = _checked_labels(y, len(X), n_classes)
     levels = grey_levels(X)
     varying = levels[:, levels.min(axis=0) != levels.max(axis=0)]
     n_samples, n_features = varying.shape
-    conflicts = disjoint_conflicts(varying, y, deadline=started + time_limit, progress=progress)
+    searched = varying if n_features else levels[:, :1]  # equal samples are in conflict, too
+    conflicts = disjoint_conflicts(searched, y, deadline=started + time_limit, progress=progress)
     return Ceiling(
         lssr=_lssr(varying, y),
         n_conflicts=sum(1 for _ in conflicts),
         n_features=n_features,
         risk=risk,
-        probably_at_most=counting_bound(n_samples, n_features, n_classes, risk),
+        probably_at_most=counting_bound(n_samples, max(n_features, 1), n_classes, risk),
         seconds=round(time.monotonic() - started, 2),
     )
+
+
+def _checked_labels(y: ArrayLike, n_samples: int, n_classes: int) -> NDArray[np.int64]:
+    labels = np.asarray(y)
+    if labels.shape != (n_samples,) or labels.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"y is {labels.dtype} of shape {labels.shape}; expected integers of shape ({n_samples},)"
+        )
+    wrong = np.flatnonzero((labels < 0) | (labels >= n_classes))
+    if wrong.size:
+        raise InvalidInputError(
+            f"label {labels[wrong[0]]} of sample {wrong[0]}; expected 0 to {n_classes - 1}, or more classes"
+        )
+    return labels.astype(np.int64)
 
 
 def grey_levels(X: ArrayLike) -> NDArray[np.float64]:
@@ -227,7 +250,8 @@ def _conflict(
         return None
     sides = np.r_[np.ones(len(first)), -np.ones(len(second))]
     samples = np.r_[first, second]
-    scale = np.maximum(np.abs(X[samples]).max(axis=0), 1)
+    scale = np.abs(X[samples]).max(axis=0)
+    scale[scale == 0] = 1
     equal = np.vstack([(X[samples] / scale).T * sides, sides, sides > 0])
     right = np.zeros(len(equal))
     right[-1] = 1
@@ -294,6 +318,10 @@ def check_conflict(X: ArrayLike, y: NDArray[np.int64], conflict: Conflict) -> No
     for samples, weights, name in groups:
         if not samples or len(samples) != len(weights) or len(set(samples)) != len(samples):
             raise RefutedError(f"the {name} group needs distinct samples and one weight each", samples)
+        if not all(0 <= i < len(X) for i in samples):  # a negative one would be another name of a sample
+            raise RefutedError(f"the {name} group names samples that are not there", samples)
+        if not all(isinstance(weight, Fraction) for weight in weights):
+            raise RefutedError(f"the weights of the {name} group are no exact fractions", samples)
         if len({int(y[i]) for i in samples}) != 1:
             raise RefutedError(f"the {name} group is not of one class", samples)
         if min(weights) <= 0 or sum(weights) != 1:

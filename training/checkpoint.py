@@ -18,13 +18,25 @@ from typing import Any
 
 import torch
 
-from lntheory.errors import FileFormatError
+from lntheory.errors import FileFormatError, InvalidInputError
 from lntheory.files import replaced_file
 
-__all__ = ["load", "save"]
+__all__ = ["checked_path", "load", "save"]
 
 _MAGIC = b"lntheory checkpoint 1 "
 _HEADER = len(_MAGIC) + 64 + 1
+
+
+def checked_path(path: Path) -> Path:
+    """A place for a checkpoint; better refused now than after an epoch."""
+    if path.is_dir():
+        raise InvalidInputError(f"checkpoint {path} is a folder; name a file")
+    for parent in path.absolute().parents:
+        if parent.exists() and not parent.is_dir():
+            raise InvalidInputError(
+                f"checkpoint {path}: {parent} is a file, not a folder; choose another place"
+            )
+    return path
 
 
 def save(path: str | os.PathLike[str], state: dict[str, Any]) -> None:

@@ -104,7 +104,7 @@ def train(
         raise InvalidInputError(f"stop_after_steps is {stop_after_steps}; give 0 or more, or None")
     if threads < 1:
         raise InvalidInputError(f"threads is {threads}; give 1 or more")
-    path = None if checkpoint is None else _checked_path(Path(checkpoint))
+    path = None if checkpoint is None else checkpoints.checked_path(Path(checkpoint))
     fabric = make_fabric(config, device)
     data = prepared(config, data)
     _check_batches(config, len(data.train), fabric)
@@ -135,18 +135,6 @@ def make_fabric(config: RunConfig, device: str = "auto") -> Fabric:
     )
     fabric.launch()
     return fabric
-
-
-def _checked_path(path: Path) -> Path:
-    """A place for a checkpoint; better refused now than after an epoch."""
-    if path.is_dir():
-        raise InvalidInputError(f"checkpoint {path} is a folder; name a file")
-    for parent in path.absolute().parents:
-        if parent.exists() and not parent.is_dir():
-            raise InvalidInputError(
-                f"checkpoint {path}: {parent} is a file, not a folder; choose another place"
-            )
-    return path
 
 
 def _check_batches(config: RunConfig, n_samples: int, fabric: Fabric) -> None:

@@ -19,6 +19,7 @@ what becomes NaN in one row stays there.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import time
@@ -33,7 +34,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lntheory.errors import FileFormatError, InvalidInputError
+from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from training import checkpoint as checkpoints
 from training.batches import batch_slices, epoch_order, prepared, tensors
 from training.config import RunConfig
@@ -105,14 +106,17 @@ def train_many(
     [2, 2, 2, 2]
     """
     configs = tuple(configs)
+    if threads < 1:
+        raise InvalidInputError(f"threads is {threads}; give 1 or more")
+    path = None if checkpoint is None else checkpoints.checked_path(Path(checkpoint))
     source = _Source(data, _device(device))
     for config in configs:
         _check_batches(config, len(source.images(config)[0]))
     with _own_threads(threads):
         runs = _Runs(configs, source, members_at_once)
-        if checkpoint is not None and Path(checkpoint).exists():
-            runs.load(Path(checkpoint))
-        _train(runs, None if checkpoint is None else Path(checkpoint), progress)
+        if path is not None and path.exists():
+            runs.load(path)
+        _train(runs, path, progress)
     return runs.results()
 
 
@@ -210,7 +214,13 @@ def _most_members(config: RunConfig, n_in: int, n_classes: int, device: torch.de
 def _device(name: str | torch.device) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InvalidInputError(f"device is {excerpt(name)}; choose auto, cpu or cuda") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InvalidInputError(f"device is {name!s:.40}, but torch finds no CUDA device; choose cpu")
+    return device
 
 
 class _Source:
@@ -444,6 +454,23 @@ def _moments(config: RunConfig) -> tuple[str, ...]:
     return ("momentum_buffer",) if config.optimizer == "sgd" else ("exp_avg", "exp_avg_sq")
 
 
+def _difference(name: str, theirs: Any, ours: Any) -> str:
+    """In what a checkpoint is another's, in a few words."""
+    if name != "configs" or not isinstance(theirs, list):
+        return f"{name} is {theirs!s:.12}, here {ours!s:.12}"
+    if len(theirs) != len(ours):
+        return f"configs of {len(theirs)} runs, here {len(ours)}"
+    index = next(k for k, (a, b) in enumerate(zip(theirs, ours, strict=True)) if a != b)
+    try:
+        a, b = json.loads(theirs[index]), json.loads(ours[index])
+        told = ", ".join(
+            f"{field} = {a.get(field)!r}, not {b[field]!r}" for field in b if a.get(field) != b[field]
+        )
+    except (TypeError, AttributeError, ValueError):
+        told = "no config"
+    return f"configs differ, first that of run {index}: {told}"
+
+
 class _Runs:
     """All runs: what has been measured of each, and the stack in training."""
 
@@ -519,7 +546,8 @@ class _Runs:
         for name, value in self._identity().items():
             if state.get(name) != value:
                 raise FileFormatError(
-                    f"{path}: checkpoint of other runs ({name} differ); give another path, or remove the file"
+                    f"{path}: checkpoint of other runs ({_difference(name, state.get(name), value)}); give "
+                    "another path, or remove the file"
                 )
         try:
             self._restore(state)

@@ -106,6 +106,29 @@ def test_false_conflicts_are_refused(conflict):
             check_conflict(samples, labels, claim)
 
 
+@pytest.mark.parametrize("first", [(0, -2), (0, 4), (0, -5)])
+def test_samples_go_by_one_name(conflict, first):
+    """-2 is sample 2 of four: by two names one sample could be in two conflicts."""
+    X, y, right = conflict
+    with pytest.raises(RefutedError, match="the first group names samples that are not there"):
+        check_conflict(X, y, replace(right, first=first))
+
+
+def test_weights_in_floats_are_no_proof():
+    half = (0.5, 0.5)
+    with pytest.raises(RefutedError, match="no exact fractions"):
+        check_conflict(XOR_X, XOR_Y, Conflict((0, 1), (2, 3), half, half))
+
+
+@pytest.mark.parametrize("scale", [2.0**-60, 2.0**-20, 2.0**60])
+def test_the_search_does_not_depend_on_the_scale(scale):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
+    found = [conflict.samples for conflict in disjoint_conflicts(X * 2.0**10, y)]
+    assert found
+    assert [conflict.samples for conflict in disjoint_conflicts(X * scale, y)] == found
+
+
 def test_weights_below_zero_prove_nothing():
     """1 lies on the line through 0 and 0.5, but beyond them."""
     X, y = np.array([[0.0], [0.5], [1.0]]), np.array([0, 0, 1])
@@ -199,6 +222,30 @@ def test_the_lssr_is_enclosed_outwards(seed):
 def test_constant_features_do_not_count():
     X = np.c_[XOR_X, np.full(4, 0.5)].astype(np.float32)
     assert linear_ceiling(X, XOR_Y, 2).n_features == 2
+
+
+def test_samples_that_all_coincide():
+    """Whatever the classifier, it gives them one class; a single sample it gets right."""
+    found = linear_ceiling(np.ones((5, 2), np.float32), np.array([0, 1, 0, 1, 2]), 3)
+    assert (found.lssr, found.n_conflicts, found.n_features) == (None, 2, 0)
+    assert linear_ceiling(np.ones((1, 2), np.float32), np.array([0]), 3).n_conflicts == 0
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "match"),
+    [
+        (np.ones((0, 2)), [], "at least one sample"),
+        (np.array([[0.0], [np.inf]]), [0, 1], "X is inf at sample 1, feature 0"),
+        (np.array([[0.0], [np.nan]]), [0, 1], "X is nan at sample 1, feature 0"),
+        (np.array([[0.0], [1.0]]), [0], r"y is int64 of shape \(1,\); expected integers of shape \(2,\)"),
+        (np.array([[0.0], [1.0]]), [0.0, 1.0], "y is float64"),
+        (np.array([[0.0], [1.0]]), [0, 2], "label 2 of sample 1; expected 0 to 1"),
+        (np.array([[0.0], [1.0]]), [-1, 0], "label -1 of sample 0"),
+    ],
+)
+def test_what_is_no_training_set_is_named(X, y, match):
+    with pytest.raises(InvalidInputError, match=match):
+        linear_ceiling(X.astype(np.float32), np.array(y), 2)
 
 
 def test_work_that_would_take_too_long_is_left_out(monkeypatch):

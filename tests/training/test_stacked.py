@@ -165,6 +165,24 @@ def test_the_loss_of_half_precision_is_taken_in_float32() -> None:
     assert torch.equal(scores, scores.bfloat16().float())
 
 
+def test_what_cannot_be_trained_on_or_written_to_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInputError, match="is a folder; name a file"):
+        train_many(members(), checkpoint=tmp_path)
+    with pytest.raises(InvalidInputError, match="file is a file, not a folder"):
+        train_many(members(), checkpoint=tmp_path / "file" / "many")
+    with pytest.raises(InvalidInputError, match="threads is 0; give 1 or more"):
+        train_many(members(), threads=0)
+    with pytest.raises(InvalidInputError, match="device is 'tpu9'; choose auto, cpu or cuda"):
+        stacked.train_many(members(), small_data(), device="tpu9")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_device_that_is_not_there_is_named() -> None:
+    with pytest.raises(InvalidInputError, match="device is cuda, but torch finds no CUDA device"):
+        stacked.train_many(members(), small_data(), device="cuda")
+
+
 def test_no_runs() -> None:
     assert train_many([]) == []
 
@@ -290,6 +308,11 @@ def test_refuses_the_checkpoint_of_other_runs(tmp_path: Path) -> None:
     train_many(configs, checkpoint=path)
     with pytest.raises(FileFormatError, match=r"other runs.*configs"):
         train_many(configs[::-1], checkpoint=path)
+    longer = [dataclasses.replace(config, epochs=EPOCHS + 1) for config in configs]
+    with pytest.raises(FileFormatError, match=rf"run 0: epochs = {EPOCHS}, not {EPOCHS + 1}\)"):
+        train_many(longer, checkpoint=path)
+    with pytest.raises(FileFormatError, match=rf"configs of {len(configs)} runs, here 1\)"):
+        train_many(configs[:1], checkpoint=path)
     with pytest.raises(FileFormatError, match=r"other runs.*data"):
         stacked.train_many(configs, small_data(seed=1), device="cpu", checkpoint=path)
     engine.train(configs[0], small_data(), device="cpu", checkpoint=tmp_path / "alone", stop_after_steps=1)

@@ -70,7 +70,9 @@ class Split:
             )
         if y.dtype != np.int64 or y.shape != (len(X),):
             raise InvalidInputError(f"y is {y.dtype} of shape {y.shape}; expected int64 of shape ({len(X)},)")
-        if not np.isfinite(X.sum(dtype=np.float64)):
+        with np.errstate(invalid="ignore"):  # infinities of both signs
+            finite = np.isfinite(X.sum(dtype=np.float64))
+        if not finite:
             raise InvalidInputError("X holds NaN or infinite values; remove those samples")
         for name, array in (("X", X), ("y", y)):
             view = array.view()

@@ -94,6 +94,8 @@ class RandomLabels:
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise InvalidInputError(f"{name} = {value!r}; give an integer of at least {least}")
             object.__setattr__(self, name, int(value))
+        if self.n_classes >= 2**63:
+            raise InvalidInputError(f"n_classes = {self.n_classes}; give an integer below 2**63")
 
     def labels(self, n: int, split: str = "train") -> NDArray[np.int64]:
         """The labels of samples 0 .. n - 1 of a split, shape (n,)."""

@@ -568,13 +568,33 @@ class _Runs:
         self.stacks = [[int(index) for index in stack] for stack in state["stacks"]]
         if sorted(itertools.chain(*self.stacks)) != list(range(len(self.configs))):
             raise ValueError("the stacks are not a partition of the runs")
-        self.metrics = [[EpochMetrics(*row) for row in run] for run in state["metrics"]]
+        self.metrics = [
+            [EpochMetrics(int(epoch), *map(float, rest)) for epoch, *rest in run] for run in state["metrics"]
+        ]
         self.diverged = [bool(value) for value in state["diverged"]]
         self.lost_seconds = [float(value) for value in state["lost_seconds"]]
         if {len(self.metrics), len(self.diverged), len(self.lost_seconds)} != {len(self.configs)}:
             raise ValueError("not one entry for each run")
         self.place = int(state["place"])
+        self._check_progress(started=bool(state["arrays"]))
         if state["arrays"]:
             alive = [index for index in self.stacks[self.place] if not self.diverged[index]]
             self.stack = self._stack(alive)
             self.stack.resume(len(self.metrics[alive[0]]), state["arrays"])
+
+    def _check_progress(self, *, started: bool) -> None:
+        """Stacks before the one in training are finished, those after it are not begun."""
+        if not 0 <= self.place <= len(self.stacks):
+            raise ValueError(f"stack {self.place} of {len(self.stacks)}")
+        for place, stack in enumerate(self.stacks):
+            for index in stack:
+                done, epochs = len(self.metrics[index]), self.configs[index].epochs
+                if place < self.place:
+                    fits = self.diverged[index] or done == epochs
+                elif place == self.place and started:
+                    fits = self.diverged[index] or 0 < done < epochs
+                else:
+                    fits = done == 0 and not self.diverged[index]
+                counted = [metrics.epoch for metrics in self.metrics[index]] == list(range(1, done + 1))
+                if not (fits and counted and done <= epochs):
+                    raise ValueError(f"run {index} has {done} of {epochs} epochs, out of its turn")

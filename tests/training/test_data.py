@@ -821,6 +821,7 @@ def test_splits_are_read_only():
         (images(1, 2), np.array([[0], [1]])),
         (images(1, np.nan), np.array([0, 1])),
         (images(1, np.inf), np.array([0, 1])),
+        (images(-np.inf, np.inf), np.array([0, 1])),
     ],
 )
 def test_splits_of_wrong_shape_type_or_value(X, y):

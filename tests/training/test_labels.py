@@ -86,7 +86,7 @@ def test_hash_of_a_draw():
 
 
 @pytest.mark.parametrize(
-    ("seed", "n_classes"), [(-1, 10), (0, 0), (1.0, 10), (0, True), ("0", 10), (None, 10)]
+    ("seed", "n_classes"), [(-1, 10), (0, 0), (1.0, 10), (0, True), ("0", 10), (None, 10), (0, 2**63)]
 )
 def test_bad_seeds_and_classes(seed, n_classes):
     with pytest.raises(InvalidInputError, match="give an integer"):

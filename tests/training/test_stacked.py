@@ -333,6 +333,12 @@ def test_refuses_a_state_that_no_training_has(tmp_path: Path) -> None:
         {"stacks": [[0, 1, 2]]},
         {"stacks": [[0, 1, 2, 2]]},
         {"place": 7},
+        {"place": 1},
+        {"place": -1},
+        {"arrays": {}},
+        {"metrics": [run * 2 for run in state["metrics"]]},
+        {"metrics": [[["a", *metrics[1:]] for metrics in run] for run in state["metrics"]]},
+        {"metrics": [[[*metrics[:-1], "a"] for metrics in run] for run in state["metrics"]]},
         {"diverged": [True] * 4},
         {"lost_seconds": None},
     ):

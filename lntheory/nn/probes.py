@@ -116,7 +116,8 @@ class SeparabilityProbe(Observer):
     layers : str, nn.Module, callable, or iterable of str and nn.Module
         Names as in ``model.named_modules()`` (``"blocks.*.norm"`` matches), modules, or ``predicate(name,
         module)``. What counts is a layer's output, of tuples and mappings the first tensor; each call
-        within a forward pass has a row of its own.
+        within a forward pass has a row of its own. List layers with large biases, too, if what follows
+        takes the bias off: its rounding is counted only if the probe sees it.
     reduce : {"flatten", "mean", "first"} or callable
         How activations become one vector a sample. "flatten": all entries, (N, C, H, W) -> (N, C H W) and
         (N, T, C) -> (N, T C). "mean": the average over positions, the last axes of (N, C, ...) of four or

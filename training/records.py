@@ -319,15 +319,15 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
         _json({
             "config": {name: value for name, value in config.items() if name not in shared},
             "diverged": run.diverged, "seconds": run.seconds, "loss": run.loss, "correct": run.correct,
-        })
+        }, separators=(",", ":"))
         for run, config in zip(record.runs, configs, strict=True)
     ]  # fmt: skip
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     jsonfile.write(path, "{" + ",\n".join(lines) + ',\n"runs": [\n' + ",\n".join(runs) + "\n]}\n")
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
+def _json(value: Any, separators: tuple[str, str] = (", ", ": ")) -> str:
+    return json.dumps(value, allow_nan=False, separators=separators)
 
 
 # ------------------------------------------------------------------------------------------------ reading

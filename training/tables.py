@@ -198,8 +198,9 @@ def _proved_rows(record: Record, bound: float | None) -> list[list[str]]:
         rows += _ceiling_rows(record.ceiling, record)
     if record.certified is not None:
         net = record.certified
-        over = None if bound is None else net.accuracy - bound
-        part = f"first {net.n_samples:,} samples: " if net.n_samples != record.data.n_samples else ""
+        whole = net.n_samples == record.data.n_samples  # the bound is of all samples: fewer are easier
+        over = net.accuracy - bound if whole and bound is not None else None
+        part = "" if whole else f"first {net.n_samples:,} samples: "
         what = f"width-{net.width} LN-Net, certified" if net.depth else "linear, certified"
         how = f"{part}built, not trained; {net.n_parameters:,} parameters; {_seconds(net)}"
         rows.append([what, str(net.depth), how, _percent(net.accuracy), "", "", _signed(over)])
@@ -219,7 +220,9 @@ def _ceiling_rows(ceiling: Ceiling, record: Record) -> list[list[str]]:
             ["linear, proved", "", why, f"≤ {_percent_up((n_samples - ceiling.n_conflicts) / n_samples)}"]
         )
     else:
-        rows.append(["linear, proved", "", "no two classes were found to be inseparable", "≤ 100.00"])
+        rows.append(
+            ["linear, proved", "", "no set was found that linear classifiers cannot get right", "≤ 100.00"]
+        )
     if ceiling.probably_at_most is not None:
         why = f"by counting, but for labels of probability {ceiling.risk:g}"
         rows.append(

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import typer
 from lntheory.errors import InvalidInputError
 from tests.training.test_records import record, run
 from training import cli, reported, tables
-from training.records import read_record, read_records, write_record
+from training.records import Ceiling, read_record, read_records, write_record
 from training.selection import best_depths, best_settings, linear_bound, stand_in
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +113,19 @@ def test_the_table_of_a_known_record():
     ]  # fmt: skip
     assert "LSSR of samples and labels in [0.25, 0.5]" in text
     assert "python -m training random-labels" in text
+
+
+def test_proofs_of_less_are_not_compared_with_all():
+    part = replace(record(*GRID).certified, n_samples=5, depth=0)
+    text = tables.markdown(record(*GRID, certified=part, ceiling=Ceiling(None, 0, 61, 1e-6, None, 0.1)))
+    cells = row(text, "linear, certified")
+    assert cells[2].startswith("first 5 samples: ")
+    assert cells[3:7] == ["80.00", "", "", ""]
+    assert row(text, "linear, proved")[2:4] == [
+        "no set was found that linear classifiers cannot get right", "≤ 100.00",
+    ]  # fmt: skip
+    assert "almost surely" not in text
+    assert "LSSR of" not in text
 
 
 def test_by_depth():

@@ -54,10 +54,9 @@ def figure(record: Record) -> Figure:
     words = heading(record)
     if record.certified is not None:
         net = record.certified
-        words += (
-            f"\n(beside the trained nets: certified, width {net.width}, depth {net.depth:,}, "
-            f"{100 * net.accuracy:.2f} % of {net.n_samples:,} samples)"
-        )
+        what = f"width {net.width}, depth {net.depth:,}" if net.depth else "a linear classifier"
+        reached = f"{100 * net.accuracy:.2f} % of {net.n_samples:,} samples"
+        words += f"\n(beside the trained nets: certified, {what}, {reached})"
     drawn.suptitle(words, fontsize=10.5)
     return drawn
 

@@ -90,7 +90,7 @@ class Target:
         """``"float64"`` or ``"float32"``."""
         return {
             "float64": cls("float64", 2.0**-53, 2.0**2, 10.0),
-            "float32": cls("float32", 2.0**-24, 1.0, 3.0),
+            "float32": cls("float32", 2.0**-24, 2.0**2, 8.0),
         }[name]
 
     def rounded(self, values: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ class Depths:
         return (
             self.name, str(self.n_samples), depth["projection-merge"], depth["minority-merge"],
             depth["pairs"], depth["fold"] + star, ", ".join(map(str, self.fold)), depth["counting"],
-            f"{self.bits / max(self.by_method['fold'], 1):.1f}", show(self.seconds),
+            f"{self.bits / self.by_method['fold']:.1f}" if self.by_method["fold"] else "", show(self.seconds),
         )  # fmt: skip
 
 

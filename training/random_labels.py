@@ -31,7 +31,7 @@ from lntheory import exact
 from lntheory.errors import InvalidInputError
 from training.ceiling import linear_ceiling
 from training.config import PRESETS, Grid
-from training.data import ImageData
+from training.data import DATASETS, ImageData
 from training.labels import RandomLabels
 from training.progress import Callback
 from training.records import CertifiedNet, DataSource, Device, LabelSource, Record, Run
@@ -94,6 +94,8 @@ def planned_grid(
     """
     if preset not in PRESETS:
         raise InvalidInputError(f"preset {preset!r}; choose one of {', '.join(PRESETS)}")
+    if data not in DATASETS:
+        raise InvalidInputError(f"data {data!r}; choose one of {', '.join(DATASETS)}")
     grid = PRESETS[preset]
     wanted = {
         "n_samples": n_samples, "epochs": epochs, "width": width, "label_seed": label_seed,

@@ -196,6 +196,13 @@ def test_dry_run_lists_the_grid_and_its_size(command, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_dry_run_knows_the_data(command):
+    code, _, err = command("random-labels", "--dry-run", "--data", "nope")
+    assert code == 2
+    assert "nope" in err
+    assert "fashion-mnist" in err
+
+
 def test_help_and_dry_run_need_no_torch():
     code = (
         "import sys\n"

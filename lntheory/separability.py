@@ -317,7 +317,7 @@ class ScatterAccumulator:
             count = int(np.count_nonzero(members))
             mean = compensated_sum(offsets[members])[0] / count
             rows.append(self._merge_mean(label, count, mean))
-        self._factor = _triangle(np.vstack(rows))
+        self._factor = triangle(np.vstack(rows))
         origin = residues(self._origin)
         self._space.add((residues(samples) - origin) % PRIME)
 
@@ -345,7 +345,7 @@ class ScatterAccumulator:
         for label, count in other._counts.items():
             mean = shift + (error + scale(other._offsets[label], change))
             rows.append(self._merge_mean(label, count, mean))
-        self._factor = _triangle(np.vstack(rows))
+        self._factor = triangle(np.vstack(rows))
         origins = residues(np.stack([other._origin, self._origin]))
         self._space.add(np.vstack([other._space.basis, (origins[0] - origins[1]) % PRIME]))
 
@@ -362,7 +362,7 @@ class ScatterAccumulator:
         return _warned(self._separability())
 
     def _separability(self) -> Separability:
-        return _separability(self._scatter(), lambda: self._space.rank)
+        return separability_of(self._scatter(), lambda: self._space.rank)
 
     def _start(self, origin: FloatArray) -> None:
         d = len(origin)
@@ -395,13 +395,13 @@ class ScatterAccumulator:
         self._offsets[label] = self._offsets[label] + difference * (count / total) if before else mean
         return math.sqrt(before * (count / total)) * difference[np.newaxis]
 
-    def _scatter(self) -> _Scatter:
+    def _scatter(self) -> Scatter:
         if not self._counts:
             raise InvalidInputError("No samples were added; call update(X, y) first.")
         counts = np.array(list(self._counts.values()), dtype=np.float64)
         offsets = np.stack(list(self._offsets.values()))
-        between = _between(counts, offsets)
-        return _Scatter(self._factor, between, self._powers, self.n_samples)
+        between = between_scatter(counts, offsets)
+        return Scatter(self._factor, between, self._powers, self.n_samples)
 
 
 def _least_powers(magnitudes: FloatArray) -> IntArray:
@@ -410,7 +410,7 @@ def _least_powers(magnitudes: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class _Scatter:
+class Scatter:
     """Within- and between-class rows, feature j in units of 2**powers[j]."""
 
     within: FloatArray
@@ -420,6 +420,7 @@ class _Scatter:
 
     @cached_property
     def all_coincide(self) -> bool:
+        """Whether SS = 0, so that SSR is 0/0."""
         return not (self.within.any() or self.between.any())
 
     def require_spread(self) -> None:
@@ -430,7 +431,7 @@ class _Scatter:
             )
 
 
-def _scatter(samples: FloatArray, y: Iterable[Any]) -> _Scatter:
+def _scatter(samples: FloatArray, y: Iterable[Any]) -> Scatter:
     codes, classes = encode_labels(y, len(samples))
     powers = exponents(np.abs(samples).max(axis=0))
     scaled = scale(samples, -powers)
@@ -441,10 +442,10 @@ def _scatter(samples: FloatArray, y: Iterable[Any]) -> _Scatter:
     means = np.stack([compensated_sum(deviations[rows])[0] / len(rows) for rows in members])
     spread = [centred(scaled[rows]) for rows in members if len(rows) > 1]
     within = np.vstack(spread) if spread else np.zeros((0, samples.shape[1]))
-    return _Scatter(within, _between(counts, means), powers, len(samples))
+    return Scatter(within, between_scatter(counts, means), powers, len(samples))
 
 
-def _between(counts: FloatArray, means: FloatArray) -> FloatArray:
+def between_scatter(counts: FloatArray, means: FloatArray) -> FloatArray:
     """Rows sqrt(n_k) (mean_k - mean), zero where all class means agree to the last bit."""
     weights = (counts / counts.sum())[:, np.newaxis]
     difference = means - means[0]
@@ -453,14 +454,14 @@ def _between(counts: FloatArray, means: FloatArray) -> FloatArray:
     return rows
 
 
-def _triangle(rows: FloatArray) -> FloatArray:
+def triangle(rows: FloatArray) -> FloatArray:
     """The R of a QR factorization, where that makes the matrix smaller."""
     if rows.shape[0] <= rows.shape[1]:
         return rows
     return np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
 
 
-def _ratio(scatter: _Scatter) -> float:
+def _ratio(scatter: Scatter) -> float:
     scatter.require_spread()
     within = sum_of_squares(scatter.within) if len(scatter.within) else np.zeros(len(scatter.powers))
     between = sum_of_squares(scatter.between)
@@ -480,12 +481,13 @@ def _one_shot(samples: FloatArray, y: Iterable[Any]) -> Separability:
         space.add((rows - rows[0]) % PRIME)
         return space.rank
 
-    return _separability(_scatter(samples, y), data_rank)
+    return separability_of(_scatter(samples, y), data_rank)
 
 
-def _separability(scatter: _Scatter, find_data_rank: Callable[[], int]) -> Separability:
+def separability_of(scatter: Scatter, find_data_rank: Callable[[], int]) -> Separability:
+    """SSR and LSSR of the samples summarized; `find_data_rank` is asked where the cut-off is in doubt."""
     ratio = _ratio(scatter)
-    within, between = _triangle(scatter.within), scatter.between
+    within, between = triangle(scatter.within), scatter.between
     norms = np.sqrt((within**2).sum(axis=0) + (between**2).sum(axis=0))
     active = np.flatnonzero(norms)
     equilibrated = exponents(norms[active])
@@ -497,7 +499,7 @@ def _separability(scatter: _Scatter, find_data_rank: Callable[[], int]) -> Separ
     doubtful = rank < full or values[rank - 1] < _NEAR * cutoff
     data_rank = int(find_data_rank()) if doubtful else rank
 
-    cosine, coefficients = _least_singular(left[: len(within), :rank])
+    cosine, coefficients = least_singular(left[: len(within), :rank])
     value = 1.0 if len(between) == 1 else min(cosine * cosine, ratio)
     direction = np.zeros(len(scatter.powers))
     weights = right[:rank].T @ (coefficients / values[:rank])
@@ -507,7 +509,7 @@ def _separability(scatter: _Scatter, find_data_rank: Callable[[], int]) -> Separ
     return Separability(ratio, value, direction, rank, cutoff, values, data_rank, scatter.n_samples)
 
 
-def _least_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
+def least_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
     """Least singular value and right singular vector; 0 where there are fewer rows than columns."""
     rows, columns = matrix.shape
     padded = np.vstack([matrix, np.zeros((max(0, columns - rows), columns))])

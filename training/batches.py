@@ -24,7 +24,7 @@ from training.config import RunConfig
 from training.data import ImageData, RandomLabels, Split, data_sha256
 from training.models import parameter_dtype
 
-__all__ = ["batch_slices", "epoch_order", "prepared", "shard", "tensors"]
+__all__ = ["batch_slices", "epoch_order", "prepared", "require_variance", "shard", "tensors"]
 
 
 def prepared(config: RunConfig, data: ImageData) -> ImageData:
@@ -113,3 +113,30 @@ def shard(part: slice, rank: int, world_size: int) -> slice:
         part.start + count * rank // world_size,
         part.start + count * (rank + 1) // world_size,
     )
+
+
+def require_variance(config: RunConfig, n_samples: int) -> None:
+    """Refuse batch norm on a batch of one sample.
+
+    Parameters
+    ----------
+    config : RunConfig
+    n_samples : int
+        Training samples.
+
+    Raises
+    ------
+    InvalidInputError
+        If the norm is ``"bn"`` and some batch holds one sample.
+
+    Examples
+    --------
+    >>> require_variance(RunConfig(norm="bn", batch_size=32), 65)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    lntheory.errors.InvalidInputError: norm 'bn' with 65 samples in batches of 32: a batch of one sample...
+    """
+    if config.norm == "bn" and (n_samples % config.batch_size == 1 or config.batch_size == 1):
+        raise InvalidInputError(
+            f"norm 'bn' with {n_samples} samples in batches of {config.batch_size}: a batch of one sample "
+            "has no variance; choose another batch size or number of samples"
+        )

@@ -36,7 +36,7 @@ from torch.nn import functional as F
 
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from training import checkpoint as checkpoints
-from training.batches import batch_slices, epoch_order, prepared, shard, tensors
+from training.batches import batch_slices, epoch_order, prepared, require_variance, shard, tensors
 from training.config import RunConfig
 from training.data import ImageData
 from training.interruption import Interruption, deferred_interruption
@@ -146,11 +146,7 @@ def _check_batches(config: RunConfig, n_samples: int, fabric: Fabric) -> None:
             f"norm 'bn' in {fabric.world_size} processes on {fabric.device.type}: torch takes statistics "
             "over a divided batch on GPUs only; train it in one process"
         )
-    if n_samples % config.batch_size == 1 or config.batch_size == 1:
-        raise InvalidInputError(
-            f"norm 'bn' with {n_samples} samples in batches of {config.batch_size}: a batch of one sample "
-            "has no variance; choose another batch size or number of samples"
-        )
+    require_variance(config, n_samples)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ from torch.nn import functional as F
 
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from training import checkpoint as checkpoints
-from training.batches import batch_slices, epoch_order, prepared, tensors
+from training.batches import batch_slices, epoch_order, prepared, require_variance, tensors
 from training.config import RunConfig
 from training.data import ImageData, RandomLabels
 from training.interruption import deferred_interruption
@@ -111,7 +111,7 @@ def train_many(
     path = None if checkpoint is None else checkpoints.checked_path(Path(checkpoint))
     source = _Source(data, _device(device))
     for config in configs:
-        _check_batches(config, len(source.images(config)[0]))
+        require_variance(config, len(source.images(config)[0]))
     with _own_threads(threads):
         runs = _Runs(configs, source, members_at_once)
         if path is not None and path.exists():
@@ -141,14 +141,6 @@ def _own_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _check_batches(config: RunConfig, n_samples: int) -> None:
-    if config.norm == "bn" and (n_samples % config.batch_size == 1 or config.batch_size == 1):
-        raise InvalidInputError(
-            f"norm 'bn' with {n_samples} samples in batches of {config.batch_size}: a batch of one sample "
-            "has no variance; choose another batch size or number of samples"
-        )
 
 
 def partition(

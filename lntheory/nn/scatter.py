@@ -24,12 +24,12 @@ from torch import Tensor
 from lntheory.centering import exponents, scale
 from lntheory.errors import InvalidInputError
 from lntheory.separability import (
+    Scatter,
     Separability,
-    _between,
-    _least_singular,
-    _Scatter,
-    _separability,
-    _triangle,
+    between_scatter,
+    least_singular,
+    separability_of,
+    triangle,
 )
 from lntheory.validation import FloatArray
 
@@ -71,7 +71,7 @@ class ScatterSummary:
         Norm of each feature over all samples, not centred, in the same units.
     """
 
-    scatter: _Scatter
+    scatter: Scatter
     magnitudes: FloatArray
 
     @property
@@ -103,7 +103,7 @@ class ScatterSummary:
         DegenerateInputError
             If all samples coincide.
         """
-        found = _separability(self.scatter, lambda: 0)
+        found = separability_of(self.scatter, lambda: 0)
         return replace(found, data_rank=found.rank if data_rank is None else data_rank)
 
     def resolved(self, roundoff: float) -> ResolvedLSSR:
@@ -142,7 +142,7 @@ class ScatterSummary:
             return min(int((values > cutoff).sum()), int(full))
 
         def root(r: int) -> tuple[float, float]:
-            return _least_singular(left[:n_within, :r])[0], resolution / float(values[r - 1])
+            return least_singular(left[:n_within, :r])[0], resolution / float(values[r - 1])
 
         lower, upper, most = 0.0, 1.0, rank(resolution / _MARGIN)
         if most:
@@ -155,9 +155,9 @@ class ScatterSummary:
         return ResolvedLSSR(min(lower, upper), upper, rank(resolution))
 
 
-def _equalized(scatter: _Scatter, magnitudes: FloatArray) -> tuple[FloatArray, int]:
+def _equalized(scatter: Scatter, magnitudes: FloatArray) -> tuple[FloatArray, int]:
     """Scatter rows with features scaled to norm 1, constant ones left out; how many are within classes."""
-    rows = np.vstack([_triangle(scatter.within), scatter.between])
+    rows = np.vstack([triangle(scatter.within), scatter.between])
     active = np.flatnonzero(rows.any(axis=0))
     return rows[:, active] / magnitudes[active], len(rows) - len(scatter.between)
 
@@ -242,10 +242,10 @@ class TensorScatter:
         powers = exponents(np.maximum(largest, np.abs(origin)))
         within = scale(factor, -powers)
         scaled = scale(offsets, -powers)
-        between = _between(counts, scaled)
+        between = between_scatter(counts, scaled)
         mean = scale(origin, -powers) + counts @ scaled / counts.sum()
         squares = (within**2).sum(axis=0) + (between**2).sum(axis=0) + self.n_samples * mean**2
-        return ScatterSummary(_Scatter(within, between, powers, self.n_samples), np.sqrt(squares))
+        return ScatterSummary(Scatter(within, between, powers, self.n_samples), np.sqrt(squares))
 
     def _grow(self, n_classes: int) -> None:
         missing = n_classes - len(self._counts)

@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+CORE   := $(VENV)/.core
 READY  := $(VENV)/.ready
 PYTEST_WORKERS ?= 2
 
@@ -20,7 +21,7 @@ help:
 	@echo "make mutants [MUTANTS='lntheory.exact.rational.*']  do the tests notice a changed program? hours for all"
 	@echo "make clean  remove caches, outputs and the virtual environment"
 
-run: $(READY)
+run: $(CORE)
 	$(BIN)/lntheory shatter digits --labels random --seed 0 --out out/digits
 
 test: lint
@@ -48,11 +49,15 @@ mutants: $(READY)
 	HYPOTHESIS_PROFILE=ci $(BIN)/mutmut run --max-children $(PYTEST_WORKERS) $(MUTANTS) || true
 	$(BIN)/mutmut results
 
-# The stamp is written last, so an interrupted installation starts again.
-$(READY): pyproject.toml constraints.txt
+# The stamps are written last, so an interrupted installation starts again. The library alone does without torch.
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "lntheory needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e .
+	touch $@
+
+$(READY): $(CORE)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e ".[dev]"
 	touch $@
 

@@ -18,6 +18,10 @@ its gap is finer than the run before it, gap included, and the bits by which it 
 A later layer can widen any part of the arc; what it cannot do is to make thick runs fit into fine gaps, and a
 thin run may still be moved where a thick one does not fit.
 
+Rounding joins in where it matters: `NOISE` for every bit by which a gap is less safe, against the errors of
+its points, than it should be, and in the end a price for every bit of the least safe one. Errors are
+estimates, some two standard deviations; independent ones add up as squares do.
+
 Random numbers come from outside, and every operation is correctly rounded but for the logarithm: compiled or
 not, a chain ends at the same fold.
 """
@@ -31,16 +35,19 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DRAWS", "FIRST", "LAST", "SINGLE", "anneal", "begin"]
+__all__ = ["DRAWS", "FIRST", "LAST", "ROUNDED", "SINGLE", "anneal", "begin", "rated"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Fold = tuple[float, float, float, float, float]
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUN, GAP = 4.0, 0.35
 """What a boundary costs, and a bit by which its gap is finer than the run on either side."""
-NOISE = 2.0
+NOISE = 0.6
 """What a bit costs by which a gap is less safe, against the errors of its two points, than it should be."""
+ROUNDED = 0.5
+"""Two standard deviations of the rounding of an angle, in unit round-offs at full length."""
 NEVER = 1e18
 """The objective of a fold that puts points of unequal label in one place."""
 DRAWS = 7
@@ -62,6 +69,12 @@ def _compiled(function: F) -> F:
 
 
 @_compiled
+def _both(a: float, b: float) -> float:
+    """What two independent errors come to together, within a twelfth of the root of their squares."""
+    return a + 0.4 * b if a > b else b + 0.4 * a
+
+
+@_compiled
 def _halves(
     t: FloatArray, errors: FloatArray, unit: float, beta: float, kappa: float, u: FloatArray, eu: FloatArray
 ) -> None:  # fmt: skip
@@ -72,7 +85,7 @@ def _halves(
         square = 1 + s * s
         u[i] = s / (1 + math.sqrt(square))
         stretch = kappa * (1 - beta * beta) / (below * below * square)
-        eu[i] = (stretch * errors[i] + 3 * unit) * 0.5 * (1 + u[i] * u[i])
+        eu[i] = _both(stretch * errors[i], ROUNDED * unit) * 0.5 * (1 + u[i] * u[i])
 
 
 @_compiled
@@ -89,11 +102,13 @@ def _place(u: FloatArray, x: float) -> int:
 
 
 @_compiled
-def _objective(
-    u: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
-    c: float, h: float, tau: FloatArray, order: IntArray,
-) -> float:  # fmt: skip
-    """Cost of the fold; `tau` and `order` receive the images and whose they are."""
+def _merged(
+    u: FloatArray, codes: IntArray, kind: IntArray, c: float, h: float, tau: FloatArray, order: IntArray
+) -> bool:
+    """Merge the two chains: `tau` and `order` receive the images and whose they are.
+
+    False as soon as a label comes to lie inside a run of another one that is kept whole.
+    """
     n = len(u)
     first, end = _place(u, c - h), _place(u, c + h)
     left = n - (end - first)
@@ -115,7 +130,7 @@ def _objective(
         if tau_far < tau_near:
             label, i = codes[far], far
             if open_near >= 0 and open_near != label:
-                return NEVER
+                return False
             if kind[far] == LAST:
                 open_far = label
             elif kind[far] == FIRST:
@@ -131,7 +146,7 @@ def _objective(
         else:
             label, i = codes[near], near
             if open_far >= 0 and open_far != label:
-                return NEVER
+                return False
             if kind[near] == FIRST:
                 open_near = label
             elif kind[near] == LAST:
@@ -144,8 +159,23 @@ def _objective(
             else:
                 tau_near = 2.0
         order[k] = i
+    return True
+
+
+@_compiled
+def _objective(
+    u: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray,
+    unit: float, safe: float, price: float, c: float, h: float, tau: FloatArray, order: IntArray,
+) -> float:  # fmt: skip
+    """Cost of the fold; `tau` and `order` receive the images and whose they are.
+
+    Without a price, safety is that of the two points at a gap: quick. With one, all points count.
+    """
+    if not _merged(u, codes, kind, c, h, tau, order):
+        return NEVER
+    n = len(u)
     product, bits, boundaries, noise = 1.0, 0.0, 0, 0.0
-    check = 1e13 * unit * safe
+    check = 0.0 if price > 0 else 1e13 * unit * safe
     start, gap = tau[0], -1.0  # of the run before the boundary met last
     turn = 0.0
     for k in range(n):
@@ -177,7 +207,42 @@ def _objective(
                         return NEVER
                     if gap < safe * lost:
                         noise += math.log2(safe * lost / gap)
-    return RUN * boundaries - GAP * (bits + math.log2(product)) + NOISE * noise
+    cost = RUN * boundaries - GAP * (bits + math.log2(product)) + NOISE * noise
+    return cost if price == 0 else cost + _risk(u, codes, errors, unit, safe, price, c, h, tau, order)
+
+
+@_compiled
+def _risk(
+    u: FloatArray, codes: IntArray, errors: FloatArray,
+    unit: float, safe: float, price: float, c: float, h: float, tau: FloatArray, order: IntArray,
+) -> float:  # fmt: skip
+    """What the lost bits of safety cost: `NOISE` each, and the price those of the least safe boundary.
+
+    A point inside a run counts too if its error makes it reach farther than the point at the run's end::
+
+          a   a       a │ b      b
+         (─) (──────────┼──────)     the one in the middle is the least safe
+    """
+    noise, worst = 0.0, 0.0
+    reach, ahead, ahead_error = -np.inf, 0.0, 0.0  # of this run to the right, the point and its error
+    back, behind, behind_error = np.inf, 0.0, 0.0  # and to the left
+    right, right_error = -np.inf, 0.0  # the point of the run before that reaches farthest
+    for k in range(len(tau)):
+        i = order[k]
+        error = _error(u[i], errors[i], unit, c, h)
+        if tau[k] + safe * error > reach:
+            reach, ahead, ahead_error = tau[k] + safe * error, tau[k], error
+        if tau[k] - safe * error < back:
+            back, behind, behind_error = tau[k] - safe * error, tau[k], error
+        if k == len(tau) - 1 or codes[i] != codes[order[k + 1]]:
+            gap, lost = behind - right, right_error + behind_error
+            if gap < safe * lost:
+                less = math.log2(safe * lost / gap)
+                noise += less
+                worst = max(worst, less)
+            right, right_error = ahead, ahead_error
+            reach, back = -np.inf, np.inf
+    return NOISE * noise + price * worst
 
 
 @_compiled
@@ -185,14 +250,31 @@ def _error(u: float, error: float, unit: float, c: float, h: float) -> float:
     """Error of the image of u, if that of u is `error`: stretched, and rounded."""
     w = (u - c) / h
     square = 1 + w * w
-    return error * 2 * abs(1 - w * w) / (square * square) / h + 3 * unit * (1 + u * u) / (h * h * square)
+    stretch = 2 * abs(1 - w * w) / (square * square) / h
+    return _both(error * stretch, ROUNDED * unit * (1 + u * u) / (h * h * square))
+
+
+@_compiled
+def rated(
+    t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray,
+    unit: float, safe: float, price: float, fold: Fold,
+) -> Fold:  # fmt: skip
+    """The fold with its objective at this price.
+
+    Parameters and result as of `anneal`.
+    """
+    n = len(t)
+    u, eu, tau, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+    _, beta, kappa, c, h = fold
+    _halves(t, errors, unit, beta, kappa, u, eu)
+    return _objective(u, codes, kind, eu, unit, safe, price, c, h, tau, order), beta, kappa, c, h
 
 
 @_compiled
 def begin(
     t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
     kappa: float, draws: FloatArray,
-) -> tuple[float, float, float, float, float]:  # fmt: skip
+) -> Fold:  # fmt: skip
     """The best of the random folds whose near chain is some points next to each other.
 
     Parameters and result as of `anneal`; the shape, random too, is the same for all of them.
@@ -210,20 +292,20 @@ def begin(
         high = 0.5 * (u[j] + u[j + 1]) if j + 1 < n else u[n - 1] + 0.1
         new_c, new_h = (low + high) / 2, (high - low) / 2
         if new_h > 1e-4:
-            new = _objective(u, codes, kind, eu, unit, safe, new_c, new_h, tau, order)
+            new = _objective(u, codes, kind, eu, unit, safe, 0.0, new_c, new_h, tau, order)
             if new < cost:
                 cost, c, h = new, new_c, new_h
     if cost == np.inf:
-        cost = _objective(u, codes, kind, eu, unit, safe, c, h, tau, order)
+        cost = _objective(u, codes, kind, eu, unit, safe, 0.0, c, h, tau, order)
     return cost, beta, kappa, c, h
 
 
 @_compiled
 def anneal(
-    t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
-    fold: tuple[float, float, float, float, float],
+    t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray,
+    unit: float, safe: float, price: float, fold: Fold,
     draws: FloatArray, scales: FloatArray, limits: FloatArray, temperatures: FloatArray,
-) -> tuple[float, float, float, float, float]:  # fmt: skip
+) -> Fold:  # fmt: skip
     """The best of a chain of folds: its objective, the shape (beta, kappa), and the tangents' c and h.
 
     Parameters
@@ -232,11 +314,13 @@ def anneal(
         Ascending slopes from -1 to 1, before the shape.
     codes, kind : ndarray of int, shape (n,)
     errors : ndarray, shape (n,)
-        Bounds of the errors of t.
+        Errors of t.
     unit : float
         The unit round-off.
     safe : float
         The ratio of gap to errors from which on no more is asked for.
+    price : float
+        What a bit costs by which the least safe gap of all is less so; 0 for the quick objective.
     fold : tuple of float
         The fold to begin with, as it is returned.
     draws : ndarray, shape (n_steps, DRAWS)
@@ -314,9 +398,9 @@ def anneal(
         if not 1e-4 < new_h < 1e3:
             continue
         if shaped:
-            new = _objective(other, codes, kind, other_eu, unit, safe, new_c, new_h, tau, order)
+            new = _objective(other, codes, kind, other_eu, unit, safe, price, new_c, new_h, tau, order)
         else:
-            new = _objective(u, codes, kind, eu, unit, safe, new_c, new_h, tau, order)
+            new = _objective(u, codes, kind, eu, unit, safe, price, new_c, new_h, tau, order)
         if new <= cost + temperatures[step] * limits[step]:
             cost, beta, kappa, c, h = new, new_beta, new_kappa, new_c, new_h
             if shaped:

@@ -10,13 +10,25 @@ points; here they are searched for, by simulated annealing of a local objective 
        near    far                     one layer later      the layers that merges take
 
 Nothing is ever dropped: the samples of a run fall close together, not onto each other, and a later fold may
-part them again. Every point carries an error bound, as in `fold`, and the folds of a layer compete by the
-objective *and* by safety, the smallest gap over error. The weights are rounded first and the points computed
-from the rounded weights, so that errors do not pile up unseen.
+part them again. The weights are rounded first and the points computed from the rounded weights, so that no
+error piles up unseen. Every point carries an estimate of its rounding error, and *safety* is the smallest gap
+over error. It only ever shrinks, from some 10 bits in float32 after the first layer to the one that has to be
+left, and so it is rationed: the fewer boundaries are left, the less of it is wanted, and the folds of a layer
+compete by the objective *and* by what safety they lose::
+
+    bits of safety   ·..
+                        ·.        wanted: least * 2^(reserve * sqrt(boundaries left / at the beginning))
+                          ·
+             least  ┈┈┈┈┈┈┈·
+                    ───────────► boundaries removed
+
+The errors of a layer are independent of those it is handed, so their squares add up. Bounds, as in `fold`,
+are some twenty times what errors come to, too much for float32: there is no net of 200 samples then.
 
 One *unit* of work is `STEPS` folds: one chain of annealing, or `SCOUTS` short ones. A run takes `CHAINS`
-units a layer (`MORE` from `MANY` samples on) and goes on with the best fold; where some layers bring nothing
-it returns to an earlier one and draws other chains. Runs, from different first layers, follow each other
+units a layer (`MORE` for many samples, and in float32) and as many again if that brings hardly anything, and
+goes on with the best fold; where some layers bring nothing it returns to an earlier one and draws other
+chains. Runs, from different first layers, follow each other
 until the budget is spent or `PATIENCE` of them have found nothing shallower; one that cannot be shallower
 than the best is given up. The order of the units is fixed: a larger budget continues where a smaller one
 stopped, and the number of threads is immaterial.
@@ -39,74 +51,67 @@ from numpy.typing import NDArray
 
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Float64
-from lntheory.construct.fold import ROUNDING
-from lntheory.construct.fold_kernel import DRAWS, FIRST, GAP, LAST, NOISE, RUN, SINGLE, anneal, begin
+from lntheory.construct.fold_kernel import (
+    DRAWS,
+    FIRST,
+    GAP,
+    LAST,
+    ROUNDED,
+    RUN,
+    SINGLE,
+    Fold,
+    anneal,
+    begin,
+    rated,
+)
 from lntheory.construct.lift import powers_of_two, projections
 from lntheory.construct.readout import readout
+from lntheory.construct.target import Target
 from lntheory.network import Layer, LNNet
 
 __all__ = ["BUDGET", "CHAINS", "FoldConstruction", "FoldSearch", "fold_search"]
 
 BUDGET = 2400
 """Units of work, unless told otherwise."""
-STEPS, CHAINS, MANY, MORE = 20_000, 12, 600, 20
-"""Folds tried in a unit; units a layer; samples from which on a layer takes more of them, and how many."""
+STEPS, POLISH = 20_000, 5
+"""Folds tried in a unit; the last fifth of a long chain has a price for the least safe gap."""
+CHAINS, MORE, MANY = 12, 24, {"float64": 600, "float32": 100}
+"""Units a layer, or more of them from so many samples on: what is scarce then is safety."""
 SCOUTS, STARTS = 16, 3
 """Short chains in a unit; each begins with the best of random folds, a third of its steps."""
 HOT, WARM, COLD = 3.0, 1.5, 0.3
 """Temperatures in bits: of short chains at the beginning and the end, and of long ones from there on."""
+MILD, ICY = 1.0, 0.1
+"""Temperatures of polishing."""
 LIFTS, ROUNDS, MUTANTS = 256, 24, 32
 """First layers drawn, and how often how many variations of the best one are tried."""
+SLIGHT = 5.0
+"""A gain so small that a layer is searched for once more."""
 STALLED, BACK, RETURNS, PATIENCE = 4, 6, 4, 12
 """Layers without progress after which a run returns so many layers (twice as many the second time, ...), how
 often it does before it is given up, and runs without a find after which the search is."""
 SOLID = 0.6
 """Share of the points that are ends of runs below which half of the chains keep runs whole."""
-RESERVE, MOST_RESERVED = 0.05, 8.0
-"""Bits of safety kept for later layers: for each boundary between unequal labels, and at most."""
+LEAST = 2.0
+"""Gap / error that has to be left: for two equal errors, some six standard deviations of the gap's."""
+RESERVE, MOST_RESERVED = 0.085, 18.0
+"""Bits of safety wanted at the beginning: for each boundary between unequal labels, and at most."""
+PRICE = 30.0
+"""What a bit costs by which an arc is less safe than wanted."""
 SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100, 300, 1000.0])
 """Shapes (beta, kappa) tried to spread the points of an arc."""
 
 Progress = Callable[[int, int], None]
 Map = Callable[..., Iterable[Any]]
-_Fold = tuple[float, float, float, float, float]
+_Direction = tuple[NDArray[np.float64], NDArray[np.float64]]
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
 EXACT = Float64()
 
 
 @dataclass(frozen=True)
-class Target:
-    """The arithmetic in which the net has to be right, its unit round-off, the least gap / error, and
-    by how many bits more a search tries to stay above that."""
-
-    name: str
-    unit: float
-    least: float
-    spare: float
-
-    @classmethod
-    def of(cls, name: str) -> Target:
-        """``"float64"`` or ``"float32"``."""
-        return {
-            "float64": cls("float64", 2.0**-53, 2.0**2, 10.0),
-            "float32": cls("float32", 2.0**-24, 2.0**2, 8.0),
-        }[name]
-
-    def rounded(self, values: FloatArray) -> FloatArray:
-        """The nearest numbers of this arithmetic, as float64."""
-        return values.astype(np.float32).astype(np.float64) if self.name == "float32" else values
-
-    def predicts(self, net: LNNet, X: FloatArray, codes: Codes) -> bool:
-        """Whether the plain forward pass in this arithmetic, and the careful one, are right everywhere."""
-        dtype = np.float32 if self.name == "float32" else np.float64
-        plain = net.winners(net.plain_scores(X, dtype))
-        return bool((plain == codes).all() and (net.predict(X) == codes).all())
-
-
-@dataclass(frozen=True)
 class FoldConstruction:
-    """The layers and read-out of a net, and the smallest gap / error met."""
+    """The layers and read-out of a net, and the smallest gap / error met, by the estimates of errors."""
 
     layers: tuple[Layer, ...]
     readout: Layer
@@ -117,23 +122,39 @@ class FoldConstruction:
 class _Task:
     """What is to be fitted; `scale` holds the powers of two that bring every feature near 1.
 
-    The safety wanted begins with `reserve` bits more than needed, at so many `boundaries`.
+    The safety wanted begins with `reserve` bits more than the least, at so many `boundaries`.
     """
 
     X: FloatArray
     codes: Codes
     scale: FloatArray
     target: Target
-    reserve: float = 0.0
-    boundaries: float = 1.0
+    reserve: float = MOST_RESERVED
+    boundaries: int = 1
+
+    @property
+    def unit(self) -> float:
+        """The unit round-off of the target; twice that of float64: the points here are computed in it too."""
+        return self.target.unit * (2 if self.target.name == "float64" else 1)
+
+    @property
+    def chains(self) -> int:
+        """Units a layer."""
+        return CHAINS if len(self.codes) < MANY[self.target.name] else MORE
 
     def wanted(self, boundaries: int) -> float:
         """Gap / error that should be left when there are so many boundaries between unequal labels.
 
         Errors grow with the layers: a safety spent at the beginning is missing in the end.
         """
-        left = (boundaries / self.boundaries) ** 0.5
-        return float(self.target.least * 2.0 ** (self.target.spare + self.reserve * min(left, 1.0)))
+        left = min((boundaries / self.boundaries) ** 0.5, 1.0)
+        return float(LEAST * 2.0 ** (self.reserve * left))
+
+    def begun(self, arc: _Arc) -> _Task:
+        """The task from this first layer on: what it does not have cannot be kept."""
+        safe = max(_shaped(self, arc, *arc.spread()).safety() / LEAST, 1.0)
+        reserve = min(RESERVE * len(arc.ends), MOST_RESERVED, float(np.log2(safe)))
+        return replace(self, reserve=reserve, boundaries=max(1, len(arc.ends)))
 
 
 @dataclass(frozen=True)
@@ -145,7 +166,7 @@ class _Arc:
     before : ndarray, shape (n, d)
         What goes into the layer: samples, or points of the circle.
     errors : ndarray, shape (n,), or None
-        Bounds of the angles of `before`; None if those are the samples, brought near 1.
+        Errors of the angles of `before`; None if those are the samples, brought near 1.
     rows, offset : ndarray, shapes (2, d) and (2,)
         ``(den, num) = rows @ before + offset``, den > 0.
     t : ndarray, shape (n,)
@@ -250,6 +271,7 @@ def _shaped(task: _Task, arc: _Arc, beta: float, kappa: float) -> _Points:
 
 
 def _from_samples(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -> _Points:
+    """The errors are twice a layer's own: the samples may have to be rounded too."""
     columns, samples = circle.basis(EXACT), task.X[arc.samples]
     weight, bias = columns @ rows, columns @ offset
     # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
@@ -260,7 +282,7 @@ def _from_samples(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) 
     rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
     errors = np.sqrt((rounding * rounding).sum(axis=1) / (planar * planar).sum(axis=1))
     points = circle.directions(planar, EXACT)
-    return _Points(weight, bias, points, ROUNDING * task.target.unit * errors, arc.samples, arc.codes)
+    return _Points(weight, bias, points, 2 * ROUNDED * task.unit * errors, arc.samples, arc.codes)
 
 
 def _from_circle(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -> _Points:
@@ -275,9 +297,9 @@ def _from_circle(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -
     length, moved = np.sqrt((seen * seen).sum(axis=1)), norm * arc.errors
     facing = np.abs(seen[:, 0] * turned[:, 1] - seen[:, 1] * turned[:, 0])
     nearest = length - moved
-    errors = arc.errors * (facing + (length + moved) * moved) / (nearest * nearest)
-    errors = errors + ROUNDING * task.target.unit * (norm + np.sqrt((offset * offset).sum())) / length
-    errors = np.where(nearest > 0, errors, np.inf)
+    passed = arc.errors * (facing + (length + moved) * moved) / (nearest * nearest)
+    own = ROUNDED * task.unit * (norm + np.sqrt((offset * offset).sum())) / length
+    errors = np.where(nearest > 0, np.sqrt(passed * passed + own * own), np.inf)
     return _Points(weight, bias, points, errors, arc.samples, arc.codes)
 
 
@@ -317,10 +339,10 @@ def _node(task: _Task, arc: _Arc | None, path: tuple[Layer, ...], safety: float)
         return None
     shape = arc.spread(readable=circle.is_readable(arc.codes))
     now = _shaped(task, arc, *shape).safety()
-    if not min(safety, now) >= task.target.least:
+    if not min(safety, now) >= LEAST:
         return None
     lost = max(0.0, float(np.log2(task.wanted(len(arc.ends)) / now)))
-    score = _local(arc.t, arc.codes) + NOISE * lost
+    score = _local(arc.t, arc.codes) + PRICE * lost
     return _Node(arc, path, safety, score) if np.isfinite(score) else None
 
 
@@ -350,32 +372,35 @@ class _Board:
             last = np.append(first[1:], True)
             kind = np.where(first & last, SINGLE, np.where(first, FIRST, LAST))
             t, codes, kind, errors = (part[first | last] for part in (t, codes, kind, errors))
-        return cls(t, codes, kind, errors, task.target.unit, task.wanted(len(arc.ends)), kappa)
+        return cls(t, codes, kind, errors, task.unit, task.wanted(len(arc.ends)), kappa)
 
-    def scout(self, seed: list[int]) -> _Fold:
+    def scout(self, seed: list[int]) -> Fold:
         """The best of some random folds, improved by a short chain."""
         rng = np.random.default_rng(seed)
         steps = max(2, STEPS // SCOUTS)
         draws = self._draws(rng, max(1, steps // STARTS))
-        fold: _Fold = begin(
-            self.t, self.codes, self.kind, self.errors, self.unit, self.safe, self.kappa, draws
-        )
-        return self.chain(rng, steps - len(draws), HOT, WARM, fold)
+        fold = begin(self.t, self.codes, self.kind, self.errors, self.unit, self.safe, self.kappa, draws)
+        return self._chain(rng, steps - len(draws), HOT, WARM, 0.0, fold)
 
-    def follow(self, fold: _Fold, seed: list[int]) -> _Fold:
-        """A long chain from there."""
-        return self.chain(np.random.default_rng(seed), STEPS, WARM, COLD, fold)
+    def follow(self, fold: Fold, seed: list[int]) -> Fold:
+        """A long chain from there, and a polish of its best."""
+        rng = np.random.default_rng(seed)
+        last = STEPS // POLISH
+        fold = self._chain(rng, STEPS - last, WARM, COLD, 0.0, fold)
+        fold = rated(self.t, self.codes, self.kind, self.errors, self.unit, self.safe, PRICE, fold)
+        return self._chain(rng, last, MILD, ICY, PRICE, fold)
 
-    def chain(self, rng: np.random.Generator, steps: int, hot: float, cold: float, fold: _Fold) -> _Fold:
+    def _chain(
+        self, rng: np.random.Generator, steps: int, hot: float, cold: float, price: float, fold: Fold
+    ) -> Fold:
         """The best fold of an annealing chain."""
         draws = self._draws(rng, steps)
         scales, limits = np.exp(rng.uniform(-10, 0, steps)), rng.standard_exponential(steps)
         heats = hot * (cold / hot) ** np.linspace(0, 1, steps)
-        found: _Fold = anneal(
-            self.t, self.codes, self.kind, self.errors, self.unit, self.safe,
+        return anneal(
+            self.t, self.codes, self.kind, self.errors, self.unit, self.safe, price,
             fold, draws, scales, limits, heats,
         )  # fmt: skip
-        return found
 
     def _draws(self, rng: np.random.Generator, steps: int) -> FloatArray:
         draws = rng.random((steps, DRAWS))
@@ -395,10 +420,10 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) 
     if 2 * (len(arc.ends) + 1) < SOLID * len(arc.t):
         boards.append(_Board.of(task, arc, beta, kappa, whole=True))
 
-    def scout(number: int) -> _Fold:
+    def scout(number: int) -> Fold:
         return boards[number % len(boards)].scout([*seed, number])
 
-    def follow(number: int) -> _Fold:
+    def follow(number: int) -> Fold:
         return boards[number % len(boards)].follow(scouted[number], [*seed, number, 1])
 
     scouted = list(map_(scout, range(units // 2 * SCOUTS)))
@@ -407,7 +432,7 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) 
     for _, more, shape, c, h in map_(follow, promising[: units - units // 2]):
         points = _shaped(task, arc, (beta + more) / (1 + beta * more), shape)
         safety = min(node.safety, points.safety())
-        if safety >= task.target.least:
+        if safety >= LEAST:
             path = (*node.path, Layer(points.weight, points.bias))
             child = _node(task, points.fold(c, h), path, safety)
             if child is not None:
@@ -418,7 +443,7 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) 
 # ------------------------------------------------------------------------------------------ the first layer
 
 
-def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
+def _lifts(task: _Task, rng: np.random.Generator, map_: Map = map) -> _Arc | None:
     """The best first layer found: a random projection, improved by small changes.
 
     In two or more dimensions it folds too: labels far apart in the plane may get neighbouring slopes.
@@ -427,34 +452,29 @@ def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
     movable = np.ones(len(task.codes), dtype=bool)
     drawn = list(islice(projections(scaled, task.codes, movable, False, rng), LIFTS))
     centre = drawn[0].centre
-    u, w = np.array([lift.u for lift in drawn]), np.array([lift.w for lift in drawn])
-    best, value = (u[0], w[0]), np.inf
-    sizes = np.abs(u).mean(axis=0), np.abs(w).mean(axis=0)
+
+    def lifted(direction: _Direction) -> _Node | None:
+        u, w = direction
+        if not (1 - (scaled - centre) @ w > 0).all():
+            return None
+        rows, offset = np.stack([-w, u]), np.array([1 + w @ centre, -(u @ centre)])
+        arc = _Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
+        with np.errstate(all="ignore"):  # of every thread its own
+            return _node(task, arc, (), np.inf)
+
+    tried = [(lift.u, lift.w) for lift in drawn]
+    sizes = np.abs([u for u, _ in tried]).mean(axis=0), np.abs([w for _, w in tried]).mean(axis=0)
+    best: tuple[_Node, _Direction] | None = None
     for _ in range(ROUNDS if task.X.shape[1] > 1 else 1):
-        values = _lifted(scaled - centre, u, w, task.codes)
-        k = int(np.argmin(values))
-        if values[k] < value:
-            best, value = (u[k], w[k]), values[k]
-        steps = np.exp(rng.uniform(-8, -1, (MUTANTS, 1)))
-        u = best[0] + steps * sizes[0] * rng.standard_normal((MUTANTS, len(centre)))
-        w = best[1] + steps * sizes[1] * rng.standard_normal((MUTANTS, len(centre)))
-    if not np.isfinite(value):
-        return None
-    rows = np.stack([-best[1], best[0]])
-    offset = np.array([1 + best[1] @ centre, -(best[0] @ centre)])
-    return _Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
-
-
-def _lifted(X: FloatArray, u: FloatArray, w: FloatArray, codes: Codes) -> FloatArray:
-    """Objective of K projections; inf where one does not see all samples, or sees unequal ones as one."""
-    den = 1 - w @ X.T
-    slopes = (u @ X.T) / den
-    order = np.argsort(slopes, axis=1, kind="stable")
-    values = [
-        _local(along[o], codes[o]) if (below > 0).all() else np.inf
-        for along, below, o in zip(slopes, den, order, strict=True)
-    ]
-    return np.array(values)
+        for node, direction in zip(map_(lifted, tried), tried, strict=True):
+            if node is not None and (best is None or node.score < best[0].score):
+                best = node, direction
+        if best is None:
+            return None
+        steps = np.exp(rng.uniform(-10, -1, (MUTANTS, 1)))
+        changes = [steps * size * rng.standard_normal((MUTANTS, len(centre))) for size in sizes]
+        tried = [(best[1][0] + u, best[1][1] + w) for u, w in zip(*changes, strict=True)]
+    return None if best is None else best[0].arc
 
 
 # ------------------------------------------------------------------------------------------------- the whole
@@ -464,13 +484,13 @@ def _read_out(task: _Task, node: _Node) -> FoldConstruction | None:
     """The finished net, if it is right in the target arithmetic."""
     points = _shaped(task, node.arc, *node.arc.spread(readable=True))
     n_classes = int(task.codes.max()) + 1
-    if not (safety := min(node.safety, points.safety())) >= task.target.least:
+    if not (safety := min(node.safety, points.safety())) >= LEAST:
         return None
     weight, bias = readout(points.points, points.codes, n_classes, EXACT)
     layers = (*node.path, Layer(points.weight, points.bias))
     found = FoldConstruction(layers, Layer(task.target.rounded(weight), task.target.rounded(bias)), safety)
     net = LNNet(found.layers, found.readout, tuple(range(n_classes)))
-    return found if task.target.predicts(net, task.X, task.codes) else None
+    return found if task.target.carries(net, task.X, task.codes) else None
 
 
 @dataclass
@@ -499,15 +519,11 @@ class _Budget:
 
 def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -> FoldConstruction | None:
     """From one first layer to a net of fewer than `below` layers, or None."""
-    arc = _lifts(task, np.random.default_rng(seed))
+    arc = _lifts(task, np.random.default_rng(seed), map_)
     if arc is not None:
-        safe = max(_shaped(task, arc, *arc.spread()).safety() / task.target.least, 1.0)
-        spare = max(0.0, float(np.log2(safe)) - task.target.spare)
-        reserve = min(RESERVE * len(arc.ends), MOST_RESERVED, spare)
-        task = replace(task, reserve=reserve, boundaries=max(1, len(arc.ends)))
+        task = task.begun(arc)
     start = _node(task, arc, (), np.inf)
     trail = [] if start is None else [start]
-    chains = CHAINS if len(task.codes) < MANY else MORE
     best, stalled, returns = np.inf, 0, 0
     while trail and trail[-1].depth < below:
         node = trail[-1]
@@ -515,11 +531,17 @@ def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -
             found = _read_out(task, node)
             if found is not None:
                 return found
-        if node.depth + 1 >= below or budget.take(chains) < chains:
+        if node.depth + 1 >= below:
             return None
-        children = _children(task, node, chains, [*seed, returns, node.depth], map_)
-        budget.report()
-        child = min(children, key=lambda child: child.score, default=None)
+        children: list[_Node] = []
+        child = None
+        for attempt in range(2):
+            if child is None or child.score > node.score - SLIGHT:
+                if budget.take(task.chains) < task.chains:
+                    return None
+                children += _children(task, node, task.chains, [*seed, returns, node.depth, attempt], map_)
+                budget.report()
+                child = min(children, key=lambda child: child.score, default=None)
         if child is not None:
             trail.append(child)
             best, stalled = (child.score, 0) if child.score < best else (best, stalled + 1)

@@ -27,6 +27,7 @@ from scipy.sparse import block_array, csr_array
 from lntheory.construct.lift import powers_of_two
 from lntheory.construct.pair_merge import CELLS, PairConstruction, layers_needed, pair_merge
 from lntheory.construct.projection_merge import Construction, merge
+from lntheory.construct.target import TARGETS, Target
 from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact import certify
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
@@ -36,7 +37,6 @@ __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
 METHODS = ("auto", "fold", "pairs", "minority-merge", "projection-merge")
 SEARCHING = ("fold", "auto")
-TARGETS = ("float64", "float32")
 QUICK = 300
 """Samples up to which two pairs a layer are merged in less time than fold search takes for a layer or two."""
 AUTO_BUDGET, UNITS_A_BIT = 600, 1.3
@@ -97,8 +97,10 @@ def shatter(
         and as if the units spent so far, ``net.provenance["units"]``, had been its budget: that budget
         gives the same net again. The merges are not limited.
     target : {"float64", "float32"}
-        The arithmetic in which the net of ``"fold"`` or ``"auto"`` has to be right. Where no such net is
-        found, the merges' float64 or dyadic one is returned; ``net.provenance["target"]`` says which it is.
+        The arithmetic in which the net of ``"fold"`` or ``"auto"`` has to be right: in a plain forward pass,
+        and in sixteen more whose rounding errors are drawn at random. ``"float32"`` goes to some 300 samples
+        of random labels. Where no such net is found, the merges' float64 or dyadic one is returned;
+        ``net.provenance["target"]`` says which it is.
     n_jobs : int
         Threads for fold search; immaterial for the net.
     progress : callable, optional
@@ -111,9 +113,11 @@ def shatter(
         the plain float64 forward pass gives every sample its label, else ``"dyadic"``: wider parameters,
         needed where thousands of samples or nearly equal samples exceed what float64 can carry.
         ``net.provenance`` holds the method, the seed, the pair of samples merged by each layer (of
-        ``"pairs"``: a list of pairs; folds merge none) and the smallest ratio of gap to error bound met on
-        the way. Of ``"fold"`` and ``"auto"`` also the construction taken, the depth to which each one tried
-        came (None: to no net, or to none shallower), why others were not tried, and the units and runs spent.
+        ``"pairs"``: a list of pairs; folds merge none) and the smallest ratio of gap to error met on the way,
+        to a bound of the error where samples are merged, to two standard deviations of it where folds were
+        searched for. Of ``"fold"`` and ``"auto"`` also the construction taken, the depth to which each one
+        tried came (None: to no net, or to none shallower), why others were not tried, and the units and runs
+        spent.
 
     Raises
     ------
@@ -332,9 +336,7 @@ class _Search:
         if self.target == "float64":
             return True
         net = LNNet(found.layers, found.readout, tuple(range(int(self.codes.max()) + 1)))
-        if net.arithmetic != "float64":
-            return False
-        return bool((net.winners(net.plain_scores(self.X, np.float32)) == self.codes).all())
+        return Target.of(self.target).carries(net, self.X, self.codes)
 
 
 def _why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:

@@ -163,8 +163,8 @@ def test_a_fold_sees_a_point_and_its_image_under_the_involution_as_one(m, seed):
     tau, order = np.empty(2 * m), np.empty(2 * m, np.int64)
     ascending = np.argsort(u, kind="stable")
     fold_kernel._objective(
-        u[ascending], np.zeros(2 * m, np.int64), np.zeros(2 * m, np.int64), np.zeros(2 * m), 0.0, 1.0, c, h,
-        tau, order,
+        u[ascending], np.zeros(2 * m, np.int64), np.zeros(2 * m, np.int64), np.zeros(2 * m), 0.0, 1.0, 0.0,
+        c, h, tau, order,
     )  # fmt: skip
     slopes = np.empty(2 * m)
     slopes[ascending[order]] = tau
@@ -179,7 +179,7 @@ def test_a_fold_is_evaluated_as_brute_force_sorts(m, seed):
     c, h = rng.uniform(-2, 2), np.exp(rng.uniform(-3, 1))
     tau, order = np.empty(m), np.empty(m, np.int64)
     cost = fold_kernel._objective(
-        u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, c, h, tau, order
+        u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, 0.0, c, h, tau, order
     )  # fmt: skip
     p, q = c - h, c + h
     towards = np.array([1 - p * q, p + q])  # the centre, times 1 + p q

@@ -34,9 +34,9 @@ HEADER = (
     "bits a layer", "fold s",
 )  # fmt: skip
 TEXT32 = (
-    'Fold search with `target="float32"`, five seeds, its default budget: the net is right in a plain float32 '
-    "pass and under sixteen sets of random roundings. *Carried*: seeds for which there was such a net; else the "
-    "merges' net is taken. Problems as above; pairs of the first seed."
+    'Fold search with `target="float32"`, five seeds, default budget: the net is right in a plain float32 '
+    "pass and under sixteen sets of random roundings. *Carried*: seeds for which there was such a net; for "
+    "others the merges' is taken. Problems as above; pairs of the first seed."
 )
 HEADER32 = ("problem", "pairs", "fold", "of seeds", "carried", "fold s")
 SIZES32 = (50, 100, 200, 300)

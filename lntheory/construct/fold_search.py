@@ -83,8 +83,8 @@ HOT, WARM, COLD = 3.0, 1.5, 0.3
 """Temperatures in bits: of short chains at the beginning and the end, and of long ones from there on."""
 MILD, ICY = 1.0, 0.1
 """Temperatures of polishing."""
-LIFTS, ROUNDS, MUTANTS = 256, 24, 32
-"""First layers drawn, and how often how many variations of the best one are tried."""
+LIFTS, ROUNDS, MUTANTS, PROMISING = 256, 24, 32, 8
+"""First layers drawn, how often how many variations of the best one are tried, and of how many the safety."""
 SLIGHT = 5.0
 """A gain so small that a layer is searched for once more."""
 STALLED, BACK, RETURNS, PATIENCE = 4, 6, 4, 12
@@ -443,7 +443,7 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) 
 # ------------------------------------------------------------------------------------------ the first layer
 
 
-def _lifts(task: _Task, rng: np.random.Generator, map_: Map = map) -> _Arc | None:
+def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
     """The best first layer found: a random projection, improved by small changes.
 
     In two or more dimensions it folds too: labels far apart in the plane may get neighbouring slopes.
@@ -453,20 +453,21 @@ def _lifts(task: _Task, rng: np.random.Generator, map_: Map = map) -> _Arc | Non
     drawn = list(islice(projections(scaled, task.codes, movable, False, rng), LIFTS))
     centre = drawn[0].centre
 
-    def lifted(direction: _Direction) -> _Node | None:
+    def lifted(direction: _Direction) -> _Arc | None:
         u, w = direction
         if not (1 - (scaled - centre) @ w > 0).all():
             return None
         rows, offset = np.stack([-w, u]), np.array([1 + w @ centre, -(u @ centre)])
-        arc = _Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
-        with np.errstate(all="ignore"):  # of every thread its own
-            return _node(task, arc, (), np.inf)
+        return _Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
 
     tried = [(lift.u, lift.w) for lift in drawn]
     sizes = np.abs([u for u, _ in tried]).mean(axis=0), np.abs([w for _, w in tried]).mean(axis=0)
     best: tuple[_Node, _Direction] | None = None
     for _ in range(ROUNDS if task.X.shape[1] > 1 else 1):
-        for node, direction in zip(map_(lifted, tried), tried, strict=True):
+        arcs = [(arc, direction) for direction in tried if (arc := lifted(direction)) is not None]
+        arcs.sort(key=lambda pair: _local(pair[0].t, pair[0].codes))
+        for arc, direction in arcs[:PROMISING]:
+            node = _node(task, arc, (), np.inf)
             if node is not None and (best is None or node.score < best[0].score):
                 best = node, direction
         if best is None:
@@ -519,7 +520,7 @@ class _Budget:
 
 def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -> FoldConstruction | None:
     """From one first layer to a net of fewer than `below` layers, or None."""
-    arc = _lifts(task, np.random.default_rng(seed), map_)
+    arc = _lifts(task, np.random.default_rng(seed))
     if arc is not None:
         task = task.begun(arc)
     start = _node(task, arc, (), np.inf)

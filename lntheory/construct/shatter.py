@@ -39,8 +39,10 @@ METHODS = ("auto", "fold", "pairs", "minority-merge", "projection-merge")
 SEARCHING = ("fold", "auto")
 QUICK = 300
 """Samples up to which two pairs a layer are merged in less time than fold search takes for a layer or two."""
-AUTO_BUDGET, UNITS_A_BIT = 600, 1.3
-"""Most units that ``"auto"`` spends on fold search by itself, and those that a bit of the labels may take."""
+AUTO_BUDGET = {"float64": 600, "float32": 2400}
+"""Most units that ``"auto"`` spends on fold search by itself: more where merges hardly ever do."""
+UNITS_A_BIT = {"float64": 1.3, "float32": 4.0}
+"""Units that a bit of the labels may take."""
 
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -91,7 +93,8 @@ def shatter(
         Units of work that ``"fold"`` and ``"auto"`` spend on the search; a unit is 20,000 folds tried, some
         0.01 to 0.1 s. By default 2400 for ``"fold"``, and for ``"auto"`` what random labels are likely to
         take, or none if that is more than 600: for more than some 460 samples of two balanced classes, or
-        140 of ten. More never gives a deeper net.
+        140 of ten. Three times as many for ``target="float32"``, or none if that is more than 2400. More never
+        gives a deeper net.
     time_limit : float, optional
         Seconds after which ``"fold"`` and ``"auto"`` search no further. The search stops between layers only,
         and as if the units spent so far, ``net.provenance["units"]``, had been its budget: that budget
@@ -259,7 +262,7 @@ class _Search:
         if pairs is not None and useful and (why := _why_no_shallower(self.X, self.codes, len(pairs.layers))):
             told["untried"] = {"fold": why}
         elif not budget:
-            told["untried"] = {"fold": f"would hardly end within {AUTO_BUDGET} units"}
+            told["untried"] = {"fold": f"would hardly end within {AUTO_BUDGET[self.target]} units"}
         else:
             from lntheory.construct.fold_search import fold_search  # numba takes a while to load
 
@@ -285,8 +288,8 @@ class _Search:
 
             return BUDGET
         shares = np.bincount(self.codes) / len(self.codes)
-        reckoned = UNITS_A_BIT * -(shares * np.log2(shares)).sum() * len(self.codes)
-        return math.ceil(reckoned) if reckoned <= AUTO_BUDGET else 0
+        reckoned = UNITS_A_BIT[self.target] * -(shares * np.log2(shares)).sum() * len(self.codes)
+        return math.ceil(reckoned) if reckoned <= AUTO_BUDGET[self.target] else 0
 
     @property
     def guaranteed(self) -> int:

@@ -264,7 +264,7 @@ def test_interruption_passes_through(short):
 
 
 def test_auto_does_not_search_where_that_takes_long(monkeypatch):
-    monkeypatch.setattr(import_module("lntheory.construct.shatter"), "AUTO_BUDGET", 30)
+    monkeypatch.setattr(import_module("lntheory.construct.shatter"), "AUTO_BUDGET", {"float64": 30})
     net = certified(*planar(40, 0), method="auto")
     assert net.provenance["units"] == 0
     assert net.provenance["construction"] == "pairs"

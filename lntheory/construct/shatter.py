@@ -93,8 +93,8 @@ def shatter(
         Units of work that ``"fold"`` and ``"auto"`` spend on the search; a unit is 20,000 folds tried, some
         0.01 to 0.1 s. By default 2400 for ``"fold"``, and for ``"auto"`` what random labels are likely to
         take, or none if that is more than 600: for more than some 460 samples of two balanced classes, or
-        140 of ten. Three times as many for ``target="float32"``, or none if that is more than 2400. More never
-        gives a deeper net.
+        140 of ten. Three times as many for ``target="float32"``, or none if that is more than 2400. More
+        never gives a deeper net.
     time_limit : float, optional
         Seconds after which ``"fold"`` and ``"auto"`` search no further. The search stops between layers only,
         and as if the units spent so far, ``net.provenance["units"]``, had been its budget: that budget

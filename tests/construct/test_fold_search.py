@@ -390,6 +390,29 @@ def test_float32_carries_three_hundred_samples(seed):
 # ------------------------------------------------------------------------------------------------- the risk
 
 
+def test_safety_is_rationed():
+    """By the root of the boundaries left, and never below what has to be left."""
+    X, codes = planar(20, 0)
+    task = fold_search._Task(
+        X, codes, fold_search.powers_of_two(X), Target.of("float32"), reserve=8.0, boundaries=100
+    )
+    least = fold_search.LEAST
+    assert [task.wanted(k) / least for k in (0, 1, 25, 100, 400)] == [1, 2**0.8, 2**4, 2**8, 2**8]
+
+
+@pytest.mark.parametrize("target", ["float64", "float32"])
+def test_a_ration_is_no_more_than_the_first_layer_has(target):
+    X, codes = planar(120, 0)
+    task = fold_search._Task(X, codes, fold_search.powers_of_two(X), Target.of(target))
+    with np.errstate(all="ignore"):
+        arc = fold_search._lifts(task, np.random.default_rng(0))
+        safety = fold_search._shaped(task, arc, *arc.spread()).safety()
+        begun = task.begun(arc)
+    assert begun.wanted(len(arc.ends)) <= max(safety, fold_search.LEAST) * (1 + 1e-9)
+    assert begun.reserve <= min(fold_search.MOST_RESERVED, fold_search.RESERVE * len(arc.ends))
+    assert begun.boundaries == len(arc.ends)
+
+
 @given(st.integers(3, 30), seeds)
 def test_risk_is_that_of_the_least_safe_points_of_two_runs(m, seed):
     """By brute force: at every boundary the point that reaches farthest, of either run."""

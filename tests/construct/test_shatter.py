@@ -459,6 +459,21 @@ def test_merges_right_in_the_target_leave_less_to_search_for(short):
     assert (np.asarray(net.classes)[net.winners(net.plain_scores(X, np.float32))] == y).all()
 
 
+def test_auto_searches_longer_for_float32(monkeypatch):
+    """Merges that do in float64 hardly ever do in float32: 300 bits are 390 units, or 1,200."""
+    asked = []
+
+    def search(X, codes, *, budget, **options):
+        asked.append(budget)
+        return fold_search.FoldSearch(None, 0, 0)
+
+    monkeypatch.setattr(fold_search, "fold_search", search)
+    X, y = planar(300)
+    for target in ("float64", "float32"):
+        shatter(X, y, target=target)
+    assert asked == [390, 1200]
+
+
 @pytest.mark.parametrize(("quick", "below"), [(300, "pairs"), (1, "guaranteed")])
 def test_only_nets_are_searched_for_that_keep_the_guarantee(quick, below, monkeypatch):
     """Below the depth of pairs, or, where they come last, within theirs in general position."""

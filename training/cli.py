@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -25,7 +27,7 @@ from training.config import PRECISIONS, Grid, RunConfig
 from training.figures import figure
 from training.progress import progress_bar
 from training.random_labels import CERTIFIED_SAMPLES, EXPERIMENT, planned_grid, run_experiment
-from training.records import Record, read_records, write_record
+from training.records import Record, read_records, record_name, write_record
 from training.tables import markdown, write_tables
 
 __all__ = ["main"]
@@ -36,6 +38,9 @@ DONE, REFUTED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 
 RECORDS = Path(__file__).parent / "records"
 """The records that come with the project, all of real runs."""
+
+MOST_SEEDS = 1000
+"""Of one command: each of them is the whole grid again."""
 
 app = typer.Typer(
     name="python -m training",
@@ -134,7 +139,9 @@ def random_labels(
     net_rates: Annotated[
         str | None, typer.Option(metavar="X,X,...", help="Learning rates of the nets.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help=f"How many, from 0 on; {MOST_SEEDS} at most.")
+    ] = None,
     label_seed: Annotated[int | None, typer.Option(min=0, help="Seed of the labels.")] = None,
     precision: Annotated[str | None, typer.Option(help=", ".join(PRECISIONS))] = None,
     device: Annotated[str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")] = "auto",
@@ -154,6 +161,10 @@ def random_labels(
     ] = False,
 ) -> int:
     """Train linear, LN-, BN- and LN-G-nets on random labels; print the table beside the reported numbers."""
+    if seeds is not None and seeds > MOST_SEEDS:
+        raise InvalidInputError(
+            f"--seeds {seeds}: each seed trains the whole grid again; give at most {MOST_SEEDS}"
+        )
     grid = planned_grid(
         preset, data=data, data_root=root, n_samples=n_samples, epochs=epochs, width=width,
         depths=_numbers(depths, "--depths"), groups=_numbers(groups, "--groups"),
@@ -162,27 +173,51 @@ def random_labels(
     if dry_run:
         print(_listing(grid))
         return DONE
-    if out.exists() and not out.is_dir():
-        raise InvalidInputError(f"{out} is a file, not a directory; choose another place for the results")
-    images = datasets.load(data, root, n_samples)
+    _check_folder(out)
+    name = record_name(EXPERIMENT, data, grid.base.n_samples, preset)
+    path, figure_path = out / f"{name}.json", out / f"{name}.png"
     checkpoint = out / f"{EXPERIMENT}-{data}-{preset}.ckpt"
     if checkpoint.exists() and not resume:
         raise InvalidInputError(
             f"{checkpoint} is left of an interrupted run; go on from it with --resume, or remove it"
         )
+    if path.exists() and not checkpoint.exists():  # beside a checkpoint it is of the run that goes on
+        raise InvalidInputError(
+            f"{path} is the record of an earlier run and would be replaced; move it away, or choose another "
+            "folder with --out"
+        )
+    images = datasets.load(data, root, n_samples)
     record = run_experiment(
         grid, images, preset=preset, command=_command(context.obj), device=device, threads=threads,
         checkpoint=checkpoint, certified_samples=certified_samples, ceiling_seconds=ceiling_seconds,
         bar=progress_bar,
     )  # fmt: skip
-    path = out / f"{record.name}.json"
     write_record(record, path)
-    figure_path = out / f"{record.name}.png"
     _save_figure(record, figure_path)
     checkpoint.unlink(missing_ok=True)
     print(markdown(record))
     print(f"record {path}\nfigure {figure_path}")
     return DONE
+
+
+def _check_folder(out: Path) -> None:
+    """Make the folder and a file in it, and remove both: better refused now than after the training."""
+    missing = []
+    try:
+        if out.exists() and not out.is_dir():
+            raise InvalidInputError(f"{out} is a file, not a directory; choose another place for the results")
+        missing = [folder for folder in (out, *out.parents) if not folder.exists()]
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise InvalidInputError(
+            f"--out {out}: no results can be written there ({error.strerror or error}); choose another folder"
+        ) from None
+    finally:
+        for folder in missing:
+            with suppress(OSError):  # it was not made, or somebody else uses it by now
+                folder.rmdir()
 
 
 def _save_figure(record: Record, path: Path) -> None:

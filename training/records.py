@@ -29,6 +29,7 @@ from typing import Any
 from lntheory import jsonfile
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from training.config import RunConfig
+from training.labels import RandomLabels
 from training.result import RunResult
 
 __all__ = [
@@ -41,11 +42,18 @@ __all__ = [
     "Run",
     "read_record",
     "read_records",
+    "record_name",
     "write_record",
 ]
 
 FORMAT = "lntheory-training-record"
 VERSION = 1
+
+_MOST_SAMPLES = 10_000_000
+"""Of a record that is read: its labels are drawn again to check their hash."""
+
+_LINEAR = ("linear", "none")
+"""Norms of the nets that are linear classifiers whatever their depth."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,8 @@ class Run:
         Raises
         ------
         InvalidInputError
-            If the run is not finished, or its metrics are not those of `n_samples` samples.
+            If the run is not finished, or its metrics are not those of `n_samples` samples: an accuracy
+            outside [0, 1] or no multiple of ``1 / n_samples``, or another learning rate.
         """
         config = result.config
         if not result.finished:
@@ -88,6 +97,11 @@ class Run:
             )
         correct = []
         for metrics in result.epochs:
+            if not 0 <= metrics.accuracy <= 1:
+                raise InvalidInputError(
+                    f"{config.label}: accuracy {metrics.accuracy!r} in epoch {metrics.epoch}; give the part "
+                    f"of the {n_samples} samples that is right, within [0, 1]"
+                )
             count = round(metrics.accuracy * n_samples)
             if abs(metrics.accuracy * n_samples - count) > 1e-6:
                 raise InvalidInputError(
@@ -226,7 +240,10 @@ class Record:
     Raises
     ------
     InvalidInputError
-        If the parts contradict each other.
+        If the parts contradict each other; names the field. Among others: more samples right than there are,
+        or, of a linear classifier, than `ceiling` proves possible; proofs of more samples than there are;
+        labels of another hash than those of their seed. (The hash of true labels, of seed None, cannot be
+        checked without the data.)
     """
 
     experiment: str
@@ -245,6 +262,8 @@ class Record:
     def __post_init__(self) -> None:
         if not self.runs:
             raise InvalidInputError("runs: there are none")
+        if complaint := _complaint_of_proofs(self):
+            raise InvalidInputError(complaint)
         for place, run in enumerate(self.runs):
             complaint = _complaint(run, self)
             if complaint:
@@ -253,6 +272,8 @@ class Record:
         if twice:
             first, second = [k for k, run in enumerate(self.runs) if run.config.sha256 == twice[0]][:2]
             raise InvalidInputError(f"runs[{second}].config: equal to that of runs[{first}]")
+        if complaint := _complaint_of_labels(self):
+            raise InvalidInputError(complaint)
 
     @property
     def name(self) -> str:
@@ -260,18 +281,84 @@ class Record:
 
         Such as ``random-labels-digits-quick``; with the number of samples where it is not the whole set.
         """
-        subset = self.runs[0].config.n_samples is not None
-        parts = (
-            self.experiment,
-            self.data.name,
-            *([str(self.data.n_samples)] if subset else []),
-            self.preset,
-        )
-        return "-".join(parts)
+        return record_name(self.experiment, self.data.name, self.runs[0].config.n_samples, self.preset)
 
     def accuracy(self, run: Run) -> float | None:
         """Final training accuracy of one of the runs; None if it diverged."""
         return None if run.diverged else run.correct[-1] / self.data.n_samples
+
+
+def record_name(experiment: str, data: str, n_samples: int | None, preset: str) -> str:
+    """What the files of a record are called (`Record.name`), known before anything has been run.
+
+    Parameters
+    ----------
+    experiment, data, preset : str
+    n_samples : int or None
+        As in `RunConfig`: None is the whole set.
+
+    Examples
+    --------
+    >>> record_name("random-labels", "digits", None, "quick")
+    'random-labels-digits-quick'
+    >>> record_name("random-labels", "digits", 40, "quick")
+    'random-labels-digits-40-quick'
+    """
+    return "-".join((experiment, data, *([] if n_samples is None else [str(n_samples)]), preset))
+
+
+def _complaint_of_proofs(record: Record) -> str | None:
+    """In what the proofs contradict the data that they are of, or each other."""
+    data, ceiling, net = record.data, record.ceiling, record.certified
+    if ceiling is not None:
+        most = data.n_samples // 2
+        if not 0 <= ceiling.n_conflicts <= most:
+            return (
+                f"ceiling.n_conflicts: {ceiling.n_conflicts} disjoint sets of two samples or more, but "
+                f"{data.n_samples} samples have at most {most}"
+            )
+        if not 0 <= ceiling.n_features <= data.n_features:
+            return f"ceiling.n_features: {ceiling.n_features}, but data.n_features is {data.n_features}"
+        if not 0 <= ceiling.risk <= 1:
+            return f"ceiling.risk: {ceiling.risk:g} is no probability"
+        if ceiling.probably_at_most is not None and not 0 <= ceiling.probably_at_most <= data.n_samples:
+            return f"ceiling.probably_at_most: {ceiling.probably_at_most} samples of {data.n_samples}"
+    if net is not None and not 1 <= net.n_samples <= data.n_samples:
+        return f"certified.n_samples: {net.n_samples}, but data.n_samples is {data.n_samples}"
+    if net is not None and ceiling is not None and net.depth == 0:
+        right, most = net.n_samples - net.n_contradictory, data.n_samples - ceiling.n_conflicts
+        if right > most:
+            return (
+                f"certified: a linear classifier (depth 0) with {right} samples right, but by "
+                f"ceiling.n_conflicts = {ceiling.n_conflicts} none has more than {most} of {data.n_samples}"
+            )
+    return None
+
+
+def _complaint_of_labels(record: Record) -> str | None:
+    """In what the hash of the labels is not that of the labels drawn again."""
+    labels, data = record.labels, record.data
+    if labels.seed is None:
+        return None
+    drawn = RandomLabels(labels.seed, data.n_classes).sha256(data.n_samples)
+    if labels.sha256 == drawn:
+        return None
+    return (
+        f"labels.sha256: {excerpt(labels.sha256, 80)}, but the {data.n_samples} labels of seed {labels.seed} "
+        f"in {data.n_classes} classes have '{drawn}'"
+    )
+
+
+def _most_right(config: RunConfig, record: Record) -> int:
+    """Samples that this run can have right at most, by what the record proves.
+
+    Scores rounded to bfloat16's 8 bits are no affine functions any more, so the ceiling does not hold for
+    them.
+    """
+    n_samples, ceiling = record.data.n_samples, record.ceiling
+    if ceiling is None or config.norm not in _LINEAR or config.precision == "bf16-mixed":
+        return n_samples
+    return n_samples - ceiling.n_conflicts
 
 
 def _complaint(run: Run, record: Record) -> str | None:
@@ -291,8 +378,16 @@ def _complaint(run: Run, record: Record) -> str | None:
     if n_epochs >= config.epochs + (not run.diverged) or (n_epochs < config.epochs and not run.diverged):
         state = "diverged" if run.diverged else "finished"
         return f".loss: {n_epochs} epochs of a run of {config.epochs} that {state}"
-    if any(count > data.n_samples for count in run.correct):
-        return f".correct: {max(run.correct)} samples of {data.n_samples}"
+    most = _most_right(config, record)
+    for epoch, count in enumerate(run.correct):
+        if not 0 <= count <= data.n_samples:
+            return f".correct[{epoch}]: {count} samples of {data.n_samples}"
+        if count > most:
+            return (
+                f".correct[{epoch}]: {count} samples right by a linear classifier (norm {config.norm!r}), "
+                f"but by ceiling.n_conflicts = {data.n_samples - most} none has more than {most} of "
+                f"{data.n_samples}"
+            )
     return None
 
 
@@ -368,15 +463,19 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     ------
     FileFormatError
         If the file is no record, cut off, of another version, or a field is missing, unknown, of the wrong
-        type or contradicts another; names file and field.
+        type or contradicts another (see `Record`); names file and field.
     OSError
         If it cannot be opened.
     """
     value = jsonfile.read(path)
     try:
         return _record(value)
-    except InvalidInputError as error:
+    except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from None
+    except InvalidInputError as error:  # each field for itself could be, all together cannot
+        raise FileFormatError(
+            f"{path}: {error}; the record contradicts itself: restore the file, or run its command again"
+        ) from None
 
 
 def _record(value: Any) -> Record:
@@ -422,7 +521,7 @@ def _data(fields: _Fields) -> DataSource:
         fields.text("origin"),
         fields.flag("embedded"),
         fields.sha256("sha256"),
-        fields.count("n_samples", least=1),
+        fields.count("n_samples", least=1, most=_MOST_SAMPLES),
         fields.count("n_features", least=1),
         fields.count("n_classes", least=1),
     )
@@ -560,10 +659,12 @@ class _Fields:
             raise self.error(name, value, "true or false")
         return value
 
-    def count(self, name: str, least: int = 0) -> int:
+    def count(self, name: str, least: int = 0, most: int | None = None) -> int:
         value = self.take(name)
-        if not _is_count(value, least):
-            raise self.error(name, value, f"a whole number from {least} on")
+        if not _is_count(value, least) or (most is not None and value > most):
+            raise self.error(
+                name, value, f"a whole number from {least} " + ("on" if most is None else f"to {most}")
+            )
         return int(value)
 
     def counts(self, name: str) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lntheory.errors import FileFormatError, InvalidInputError
 from training import records
 from training.config import RunConfig
+from training.labels import RandomLabels
 from training.records import (
     Ceiling,
     CertifiedNet,
@@ -42,7 +43,7 @@ def record(*runs, data="digits", embedded=True, n_samples=10, **changes):
         versions={"python": "3.11.7"},
         device=Device("cpu", "some processor", 1),
         data=DataSource(data, f"{data}, by hand", embedded, HASH, n_samples, 64, 10),
-        labels=LabelSource(0, HASH),
+        labels=LabelSource(0, RandomLabels(0).sha256(n_samples)),
         ceiling=Ceiling((0.25, 0.5), 2, 61, 1e-6, 9, 0.1),
         certified=CertifiedNet(10, 1, "pairs", 4, 3, 99, "dyadic", 128, 1.0, 0.5, HASH),
         runs=runs or (run(), run(lr=0.5)),
@@ -71,7 +72,6 @@ def test_parts_may_be_absent(path):
         assert read_record(path) == written
 
 
-counts = st.integers(0, 10)
 losses = st.floats(0, 1e6).map(lambda value: float(f"{value:.5g}"))
 
 
@@ -83,11 +83,12 @@ def runs_of_a_grid(draw):
     for seed in seeds:
         diverged = draw(st.booleans())
         length = draw(st.integers(0, n_epochs - 1)) if diverged else n_epochs
-        metrics = draw(st.lists(st.tuples(losses, counts), min_size=length, max_size=length))
         config = draw(st.sampled_from([
             {"norm": "linear", "depth": 0}, {"norm": "ln-g", "num_groups": 4}, {"lr": 1e-7},
             {"optimizer": "sgd"},
         ]))  # fmt: skip
+        counts = st.integers(0, 8 if config.get("norm") == "linear" else 10)  # there are two conflicts
+        metrics = draw(st.lists(st.tuples(losses, counts), min_size=length, max_size=length))
         result.append(
             run(n_epochs, tuple(c for _, c in metrics), tuple(v for v, _ in metrics), diverged=diverged,
                 seed=seed, **config)
@@ -265,6 +266,116 @@ def test_parts_that_contradict_each_other(path, value):
         refused(path, damaged, word)
 
 
+LINEAR_RUN = {"norm": "linear", "depth": 0}
+DEEP_LINEAR_RUN = {"norm": "none", "depth": 3}
+
+
+@pytest.mark.parametrize("net", [LINEAR_RUN, DEEP_LINEAR_RUN])
+def test_no_linear_run_is_above_what_is_proved(path, net):
+    """Of ten samples with two conflicts a linear classifier has eight right at most, in any epoch."""
+    write_record(record(run(correct=(8, 8), **net)), path)
+    good = json.loads(path.read_text())
+    assert complaint(path) is None
+    for correct, epoch in ([9, 8], 0), ([8, 9], 1), ([9, 9], 0):
+        twin = copy.deepcopy(good)
+        twin["runs"][0]["correct"] = correct
+        refused(path, twin, f"runs[0].correct[{epoch}]: 9 samples", "n_conflicts = 2", "8 of 10", "restore")
+    diverged = copy.deepcopy(good)
+    diverged["runs"][0].update(correct=[9], loss=[1.0], diverged=True)
+    refused(path, diverged, "runs[0].correct[0]: 9 samples")
+
+
+def test_the_ceiling_is_of_linear_classifiers_only(path):
+    """Not of nets with LN, nor of scores that are rounded to 8 bits; and without a proof there is none."""
+    for written in (
+        record(run(correct=(9, 10), norm="ln")),
+        record(run(correct=(9, 10), precision="bf16-mixed", **LINEAR_RUN)),
+        replace(record(), runs=(run(correct=(9, 10), **LINEAR_RUN),), ceiling=None),
+    ):
+        write_record(written, path)
+        assert read_record(path) == written
+
+
+def test_two_proofs_that_exclude_each_other(path):
+    linear = replace(record().certified, depth=0, width=0, n_contradictory=2)
+    write_record(record(certified=linear), path)
+    value = json.loads(path.read_text())
+    assert complaint(path) is None
+    value["certified"]["n_contradictory"] = 1
+    refused(path, value, "certified", "9 samples right", "ceiling.n_conflicts = 2", "8 of 10")
+
+
+@pytest.mark.parametrize(("where", "good", "wrong", "words"), [
+    (("ceiling", "n_conflicts"), 5, 6, "ceiling.n_conflicts: 6"),
+    (("ceiling", "n_conflicts"), 5, 11, "ceiling.n_conflicts: 11"),
+    (("ceiling", "n_features"), 64, 65, "ceiling.n_features: 65"),
+    (("ceiling", "risk"), 1.0, 1.25, "ceiling.risk: 1.25"),
+    (("ceiling", "probably_at_most"), 10, 11, "ceiling.probably_at_most: 11 samples of 10"),
+    (("certified", "n_samples"), 10, 11, "certified.n_samples: 11, but data.n_samples is 10"),
+    (("runs", 1, "correct", 0), 10, 11, "runs[1].correct[0]: 11 samples of 10"),
+])  # fmt: skip
+def test_no_number_is_above_what_there_is(path, value, where, good, wrong, words):
+    parent(value, where)[where[-1]] = good
+    path.write_text(json.dumps(value))
+    assert complaint(path) is None
+    parent(value, where)[where[-1]] = wrong
+    refused(path, value, words, "restore the file, or run its command again")
+
+
+@pytest.mark.parametrize("where", [
+    ("ceiling", "n_conflicts"), ("ceiling", "n_features"), ("ceiling", "risk"),
+    ("ceiling", "probably_at_most"), ("certified", "n_samples"), ("certified", "n_contradictory"),
+    ("data", "n_samples"), ("data", "n_classes"), ("runs", 1, "correct", 0),
+])  # fmt: skip
+def test_nothing_is_below_zero(path, value, where):
+    parent(value, where)[where[-1]] = -1
+    refused(path, value, str([key for key in where if isinstance(key, str)][-1]), "-1")
+
+
+def test_a_record_made_by_hand_is_checked_as_one_that_is_read():
+    base = record()
+    for changes, words in [
+        ({"runs": (run(correct=(3, -1)),)}, r"runs\[0\]\.correct\[1\]: -1"),
+        ({"ceiling": replace(base.ceiling, n_conflicts=-1)}, "n_conflicts: -1"),
+        ({"certified": replace(base.certified, n_samples=11)}, r"certified\.n_samples: 11"),
+        ({"labels": LabelSource(0, HASH)}, r"labels\.sha256"),
+    ]:
+        with pytest.raises(InvalidInputError, match=words):
+            replace(base, **changes)
+
+
+def test_the_hash_of_the_labels_is_that_of_the_labels(path, value):
+    """They are drawn again: from the seed, among the classes, as many as there are samples."""
+    true = value["labels"]["sha256"]
+    for where, wrong in [
+        (("labels", "sha256"), HASH),
+        (("labels", "sha256"), RandomLabels(1).sha256(10)),
+        (("data", "n_classes"), 9),
+        (("data", "n_samples"), 11),
+    ]:
+        twin = copy.deepcopy(value)
+        parent(twin, where)[where[-1]] = wrong
+        refused(path, twin, "labels.sha256", twin["labels"]["sha256"], "of seed 0")
+    value["labels"]["seed"] = value["config"]["label_seed"] = 1
+    refused(path, value, "labels.sha256", true, "of seed 1", RandomLabels(1).sha256(10))
+    value["labels"]["sha256"] = RandomLabels(1).sha256(10)
+    path.write_text(json.dumps(value))
+    assert complaint(path) is None
+
+
+def test_the_hash_of_true_labels_is_taken_as_it_is(path, value):
+    """Only the data could tell."""
+    value["labels"] = {"seed": None, "sha256": HASH}
+    value["config"]["label_seed"] = None
+    path.write_text(json.dumps(value))
+    assert read_record(path).labels == LabelSource(None, HASH)
+
+
+def test_labels_are_not_drawn_without_end(path, value):
+    value["data"]["n_samples"] = 10**12
+    refused(path, value, "data.n_samples", "1 to 10000000", "1000000000000")
+
+
 # ------------------------------------------------------------------------------------- results of trainers
 
 
@@ -287,6 +398,9 @@ def test_results_that_are_none():
         Run.of(result([0.5], epochs=3), 10)
     with pytest.raises(InvalidInputError, match="no number of 10 samples"):
         Run.of(result([0.55]), 10)
+    for accuracy in (-0.1, 1.1, float("nan"), float("inf")):
+        with pytest.raises(InvalidInputError, match=rf"accuracy {accuracy} in epoch 1; .*within \[0, 1\]"):
+            Run.of(result([accuracy]), 10)
     wrong = result([0.5])
     wrong = replace(wrong, epochs=(replace(wrong.epochs[0], lr=2e-3),))
     with pytest.raises(InvalidInputError, match="learning rate"):

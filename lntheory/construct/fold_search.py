@@ -28,10 +28,9 @@ are some twenty times what errors come to, too much for float32: there is no net
 One *unit* of work is `STEPS` folds: one chain of annealing, or `SCOUTS` short ones. A run takes `CHAINS`
 units a layer (`MORE` for many samples, and in float32) and as many again if that brings hardly anything, and
 goes on with the best fold; where some layers bring nothing it returns to an earlier one and draws other
-chains. Runs, from different first layers, follow each other
-until the budget is spent or `PATIENCE` of them have found nothing shallower; one that cannot be shallower
-than the best is given up. The order of the units is fixed: a larger budget continues where a smaller one
-stopped, and the number of threads is immaterial.
+chains. Runs, from different first layers, follow each other until the budget is spent or `PATIENCE` of them
+have found nothing shallower; one that cannot be shallower than the best is given up. The order of the units
+is fixed: a larger budget continues where a smaller one stopped, and the number of threads is immaterial.
 
 References
 ----------
@@ -518,6 +517,21 @@ class _Budget:
             self.progress(self.spent, self.total)
 
 
+def _tried(
+    task: _Task, node: _Node, seed: list[int], budget: _Budget, map_: Map
+) -> list[_Node] | None:  # fmt: skip
+    """Children of one try, or of two where the first gains hardly anything; None if the budget is spent."""
+    children: list[_Node] = []
+    for attempt in range(2):
+        if any(child.score <= node.score - SLIGHT for child in children):
+            break
+        if budget.take(task.chains) < task.chains:
+            return None
+        children += _children(task, node, task.chains, [*seed, attempt], map_)
+        budget.report()
+    return children
+
+
 def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -> FoldConstruction | None:
     """From one first layer to a net of fewer than `below` layers, or None."""
     arc = _lifts(task, np.random.default_rng(seed))
@@ -534,15 +548,10 @@ def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -
                 return found
         if node.depth + 1 >= below:
             return None
-        children: list[_Node] = []
-        child = None
-        for attempt in range(2):
-            if child is None or child.score > node.score - SLIGHT:
-                if budget.take(task.chains) < task.chains:
-                    return None
-                children += _children(task, node, task.chains, [*seed, returns, node.depth, attempt], map_)
-                budget.report()
-                child = min(children, key=lambda child: child.score, default=None)
+        children = _tried(task, node, [*seed, returns, node.depth], budget, map_)
+        if children is None:
+            return None
+        child = min(children, key=lambda child: child.score, default=None)
         if child is not None:
             trail.append(child)
             best, stalled = (child.score, 0) if child.score < best else (best, stalled + 1)

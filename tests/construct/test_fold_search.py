@@ -379,7 +379,7 @@ def test_a_target_does_not_carry_a_net_that_is_right_by_luck():
 @pytest.mark.parametrize("seed", [0, 1])
 def test_float32_carries_three_hundred_samples(seed):
     X, codes = planar(300, seed)
-    search = fold_search.fold_search(X, codes, seed=seed, budget=770, target="float32", n_jobs=2)
+    search = fold_search.fold_search(X, codes, seed=seed, budget=1010, target="float32", n_jobs=2)
     net = LNNet(search.found.layers, search.found.readout, (0, 1))
     assert net.depth < 40
     assert (net.winners(net.plain_scores(X, np.float32)) == codes).all()

@@ -387,6 +387,14 @@ def test_float32_carries_three_hundred_samples(seed):
     assert certify(net, X, codes).margin > 0
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_ten_classes_take_at_most_half_of_the_layers_of_merges(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 2)), rng.permutation(np.arange(60) % 10)
+    net = certified(X, y, method="fold", budget=400)
+    assert net.depth <= shatter(X, y, method="minority-merge").depth / 2
+
+
 # ------------------------------------------------------------------------------------------------- the risk
 
 

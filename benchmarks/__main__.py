@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported: proce
 
 from benchmarks import depth, exact_lssr, float64_reach, perceptron, shattering, stacked, torch_norms, vc
 from benchmarks.page import Page, machine
-from lntheory import jsonfile
+from lntheory.base import jsonfile
 
 PAGES = {"exact_lssr": exact_lssr, "shattering": shattering, "float64_reach": float64_reach,
          "perceptron": perceptron, "vc": vc, "depth": depth,

@@ -15,10 +15,10 @@ import numpy as np
 import lntheory
 from benchmarks.page import Page, show
 from benchmarks.problems import Problem
+from lntheory.base.files import replaced_file
 from lntheory.construct import guaranteed_depth
 from lntheory.data import load_dataset, random_labels
 from lntheory.exact import certify
-from lntheory.files import replaced_file
 from lntheory.vc import least_depth
 
 TEXT = (

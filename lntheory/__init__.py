@@ -16,6 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lntheory._version import __version__
 from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
 from lntheory.separability import ScatterAccumulator, Separability, lssr, separability, ssr
 
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from lntheory.construct.shatter import shatter
     from lntheory.network import LNNet
 
-__version__ = "0.1.0"
 
 __all__ = [
     "LNNet",
     "ScatterAccumulator",
     "Separability",
+    "__version__",
     "exact",
     "group_layer_norm",
     "layer_norm",

@@ -26,6 +26,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import lntheory
+from lntheory.base.files import replaced_directory_files, replaced_file
 from lntheory.data import BUNDLED, Dataset, load_dataset, random_labels, read_fractions, save_dataset
 from lntheory.errors import (
     InvalidInputError,
@@ -34,7 +35,6 @@ from lntheory.errors import (
     RefutedError,
     UndecidedError,
 )
-from lntheory.files import replaced_directory_files, replaced_file
 
 if TYPE_CHECKING:
     from lntheory.exact import AlgebraicEnclosure, Certificate, ShatteringProof

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lntheory.base.files import replaced_file
+from lntheory.base.validation import as_count, as_samples, as_seed
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
-from lntheory.files import replaced_file
-from lntheory.validation import as_samples
 
 __all__ = ["BUNDLED", "Dataset", "load_dataset", "random_labels", "read_fractions", "save_dataset"]
 
@@ -481,14 +481,11 @@ def random_labels(X: ArrayLike, n_classes: int, seed: int | np.random.Generator 
     [5, 4, 8, 4]
     """
     samples = _samples(X, "X")
-    if isinstance(n_classes, bool) or not isinstance(n_classes, (int, np.integer)) or n_classes < 1:
-        raise InvalidInputError(f"n_classes = {n_classes!r}; give an integer of at least 1")
+    as_count(n_classes, "n_classes", 1)
     if isinstance(seed, np.random.Generator):
         key = int.from_bytes(seed.bytes(16), "little")
-    elif isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInputError(f"seed = {seed!r}; give an integer of at least 0 or a numpy Generator")
     else:
-        key = int(seed)
+        key = as_seed(seed, "seed")
     start = hashlib.sha256(f"lntheory.random_labels {key} {n_classes}\n".encode())
     rows = (samples + 0.0).astype("<f8")  # -0.0 + 0.0 is 0.0
     return np.array([_digest(start, row.tobytes()) % n_classes for row in rows], dtype=np.int64)

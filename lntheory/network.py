@@ -32,10 +32,11 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lntheory import jsonfile
+from lntheory.base import jsonfile
+from lntheory.base.types import FloatArray
+from lntheory.base.validation import as_samples
 from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError, excerpt
 from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
-from lntheory.validation import FloatArray, as_samples
 
 __all__ = ["LNNet", "Label", "Layer", "Normalization"]
 

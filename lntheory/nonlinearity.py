@@ -41,16 +41,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from lntheory.centering import centred, compensated_sum, exponents, scale, sum_of_squares
+from lntheory.base.compensated import centred, compensated_sum, exponents, scale, sum_of_squares
+from lntheory.base.types import FloatArray, IntArray
+from lntheory.base.validation import as_count, as_rows, resolve_group_size, resolve_norm, sample_name
 from lntheory.errors import DegenerateInputError, InvalidInputError
-from lntheory.validation import (
-    FloatArray,
-    IntArray,
-    as_rows,
-    resolve_group_size,
-    resolve_norm,
-    sample_name,
-)
 
 __all__ = ["Norm", "amplification", "amplification_bound", "best_num_groups", "hessian_indicator"]
 
@@ -229,9 +223,7 @@ def best_num_groups(d: int) -> int:
 
 
 def _as_dimension(d: int) -> int:
-    if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or d < 1:
-        raise InvalidInputError(f"d={d!r}; pass the number of features, an integer of at least 3.")
-    return int(d)
+    return as_count(d, "number of features d", 1)
 
 
 def _require_ratio(n_features: int) -> None:

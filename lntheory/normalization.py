@@ -24,9 +24,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from lntheory.centering import centred, exponents, scale, sum_of_squares
+from lntheory.base.compensated import centred, exponents, scale, sum_of_squares
+from lntheory.base.types import FloatArray
+from lntheory.base.validation import as_eps, as_rows, resolve_group_size, sample_name
 from lntheory.errors import DegenerateInputError
-from lntheory.validation import FloatArray, as_eps, as_rows, resolve_group_size, sample_name
 
 __all__ = ["group_layer_norm", "layer_norm", "rms_norm"]
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -50,11 +50,12 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from lntheory.base.files import replaced_file
+from lntheory.base.types import Progress
+from lntheory.base.validation import as_samples
 from lntheory.errors import InvalidInputError
-from lntheory.files import replaced_file
 from lntheory.network import Layer, LNNet
 from lntheory.nonlinearity import amplification, amplification_bound, best_num_groups
-from lntheory.validation import as_samples
 
 __all__ = [
     "Centre",
@@ -69,7 +70,6 @@ __all__ = [
     "save_pictures",
 ]
 
-Progress = Callable[[int, int], None]
 
 _E1 = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
 _E2 = np.array([1.0, 1.0, -2.0]) / math.sqrt(6)

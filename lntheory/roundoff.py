@@ -59,9 +59,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lntheory.base.types import FloatArray
 from lntheory.errors import InvalidInputError
 from lntheory.network import Layer, LNNet, Normalization, samples_of
-from lntheory.validation import FloatArray
 
 __all__ = ["DTypeName", "score_error"]
 

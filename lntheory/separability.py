@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lntheory.centering import centred, compensated_sum, exponents, scale, sum_of_squares, two_sum
+from lntheory.base.compensated import centred, compensated_sum, exponents, scale, sum_of_squares, two_sum
+from lntheory.base.modular import PRIME, ModularRowSpace, residues
+from lntheory.base.types import FloatArray, IntArray
+from lntheory.base.validation import as_samples, encode_labels
 from lntheory.errors import DegenerateInputError, InvalidInputError, RankWarning
-from lntheory.rank import PRIME, ModularRowSpace, residues
-from lntheory.validation import FloatArray, IntArray, as_samples, encode_labels
 
 __all__ = ["ScatterAccumulator", "Separability", "lssr", "separability", "ssr"]
 

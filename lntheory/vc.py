@@ -47,18 +47,22 @@ Warren, "Lower bounds for approximation by nonlinear manifolds", Trans. AMS 133 
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import flint
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
+from lntheory.base.files import replaced_file
+from lntheory.base.parallel import parallel_map
+from lntheory.base.types import Progress
+from lntheory.base.validation import as_count
 from lntheory.construct import shatter
 from lntheory.errors import InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact.shattering import (
@@ -71,7 +75,6 @@ from lntheory.exact.shattering import (
     verify_shattering,
     write_record,
 )
-from lntheory.files import replaced_file
 from lntheory.network import Layer, LNNet, samples_of
 
 __all__ = [
@@ -110,7 +113,6 @@ THIRTEEN = (
 """Thirteen points of the plane that two layers shatter: of points in convex position nine are the most."""
 
 FloatArray = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 
 # ------------------------------------------------------------------------------------------------ the bounds
@@ -124,7 +126,7 @@ def paper_lower_bound(depth: int) -> int:
     >>> paper_lower_bound(10)
     12
     """
-    _check_depth(depth, 1)
+    as_count(depth, "depth", 1)
     return depth + 2
 
 
@@ -145,8 +147,8 @@ def lower_bound(depth: int, dim: int) -> int:
     >>> lower_bound(5, 2), lower_bound(5, 1), lower_bound(0, 7)
     (21, 17, 8)
     """
-    _check_depth(depth, 0)
-    _check_dim(dim)
+    as_count(depth, "depth", 0)
+    as_count(dim, "dim", 1)
     if depth == 0:
         return dim + 1
     if dim == 1:
@@ -194,8 +196,8 @@ def counting_bound(depth: int, dim: int) -> int:
     >>> counting_bound(0, 2), counting_bound(2, 2) >= lower_bound(2, 2)
     (3, True)
     """
-    _check_depth(depth, 0)
-    _check_dim(dim)
+    as_count(depth, "depth", 0)
+    as_count(dim, "dim", 1)
     if depth == 0:
         return dim + 1
     low, high = 1, 2
@@ -236,16 +238,6 @@ def _too_many(n_samples: int, depth: int, dim: int) -> bool:
         return bool(m > p / flint.arb.const_log2()) and bool((m - 1) * flint.arb.const_log2() > patterns)
 
 
-def _check_depth(depth: int, least: int) -> None:
-    if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < least:
-        raise InvalidInputError(f"depth={depth!r}; give an integer of at least {least}")
-
-
-def _check_dim(dim: int) -> None:
-    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim < 1:
-        raise InvalidInputError(f"dim={dim!r}; give a positive integer")
-
-
 # ----------------------------------------------------------------------------------------- witnesses and nets
 
 
@@ -263,7 +255,7 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     """
     if n_samples < 1:
         raise InvalidInputError(f"n_samples={n_samples}; give at least one sample")
-    _check_dim(dim)
+    as_count(dim, "dim", 1)
     if dim > 1 and n_samples <= dim + 1:
         return np.eye(n_samples, dim, -1)
     chosen = {1: SIX, 2: THIRTEEN}.get(depth or 0, ())
@@ -389,15 +381,11 @@ def shatters(
     'not shattered at depth 0: no 4 points of R^2 are, affine classifiers shatter dim + 1 at most'
     """
     samples = _distinct_points(points, 20)
-    _check_depth(depth, 0)
+    as_count(depth, "depth", 0)
     impossible = _impossible(samples, depth)
     total = 2 ** (len(samples) - 1)
-    work = (delayed(_net)(samples, depth, number, random_state) for number in range(total))
-    nets = []
-    for net in Parallel(n_jobs=n_jobs, return_as="generator")(work):
-        nets.append(net)
-        if progress is not None:
-            progress(len(nets), total)
+    build = functools.partial(_net, samples, depth, seed=random_state)
+    nets = parallel_map(build, range(total), n_jobs=n_jobs, progress=progress)
     return Shattering(samples, depth, tuple(nets), impossible)
 
 
@@ -492,7 +480,7 @@ def build_lower_bound(
     >>> proof.n_samples, proof.depth, proof.n_nets
     (6, 1, 32)
     """
-    _check_depth(depth, 0)
+    as_count(depth, "depth", 0)
     size = lower_bound(depth, dim) if n_samples is None else n_samples
     points = _distinct_points(witness(size, dim, depth), MAX_SAMPLES)
     if path is None:
@@ -504,8 +492,8 @@ def build_lower_bound(
     if progress is not None:
         progress(done, total)
     todo = [chunk for chunk in chunks if not _part(parts, chunk).exists()]
-    work = (delayed(_build_chunk)(points, depth, chunk, random_state, parts) for chunk in todo)
-    for missing, chunk in zip(Parallel(n_jobs=n_jobs, return_as="generator")(work), todo, strict=True):
+    build = functools.partial(_build_chunk, points, depth, seed=random_state, parts=parts)
+    for missing, chunk in zip(parallel_map(build, todo, n_jobs=n_jobs), todo, strict=True):
         if missing is not None:
             raise InvalidInputError(
                 f"no net of depth {depth} was built for labels {labeling(missing, len(points)).tolist()} of "
@@ -522,7 +510,7 @@ def build_lower_bound(
     return proof
 
 
-def _build_chunk(points: FloatArray, depth: int, chunk: range, seed: int, parts: Path) -> int | None:
+def _build_chunk(points: FloatArray, depth: int, chunk: range, *, seed: int, parts: Path) -> int | None:
     """Build and save the nets of a chunk of labelings; return the first labeling that fails, if any."""
     lines = []
     for number in chunk:

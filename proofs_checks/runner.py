@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from joblib import Parallel, delayed
 from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
+from lntheory.base.parallel import n_workers, parallel_map
 from proofs_checks.claim import Claim, Evidence, Instance, Method, Verdict
 from proofs_checks.registry import claims, find
 
@@ -107,14 +107,9 @@ def run(
     chosen = [c.name for c in claims()] if names is None else [find(name).name for name in names]
     if len(chosen) == 1:
         return [check(find(chosen[0]), deep=deep)]
-    workers = n_jobs or min(len(chosen), os.cpu_count() or 1)
-    jobs = (delayed(_check_named)(name, deep) for name in chosen)
-    found = []
-    for parts in _stream(Parallel(n_jobs=workers, return_as="generator", batch_size=1), jobs):
-        found.append(Result(find(parts[0]), *parts[1:]))
-        if progress is not None:
-            progress(len(found), len(chosen))
-    return found
+    check_named = functools.partial(_check_named, deep=deep)
+    checked = parallel_map(check_named, chosen, n_jobs=min(len(chosen), n_workers(n_jobs)), progress=progress)
+    return [Result(find(name), evidence, twin, n, seconds) for name, evidence, twin, n, seconds in checked]
 
 
 def table(results: Sequence[Result], width: int | None = None) -> Table:
@@ -204,10 +199,6 @@ def _check_named(name: str, deep: bool) -> tuple[str, Evidence, Evidence, int, f
     """What a worker sends back: claims hold functions, which do not travel."""
     result = check(find(name), deep=deep)
     return name, result.evidence, result.twin, result.n_instances, result.seconds
-
-
-def _stream(parallel: Any, jobs: Iterator[Any]) -> Iterator[Any]:
-    yield from parallel(jobs)
 
 
 def _guarded(claim: Claim[Any], deep: bool) -> Evidence:

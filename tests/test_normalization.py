@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lntheory import group_layer_norm, layer_norm, rms_norm
-from lntheory.centering import centred, compensated_sum
+from lntheory.base.compensated import centred, compensated_sum
 from lntheory.errors import DegenerateInputError, InvalidInputError
 from tests import tolerances
 from tests.strategies import FloatArray, norm_rows

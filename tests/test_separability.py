@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import lntheory
 from lntheory import ScatterAccumulator, Separability, lssr, separability, ssr
+from lntheory.base.modular import PRIME, ModularRowSpace, residues
+from lntheory.base.validation import encode_labels
 from lntheory.errors import DegenerateInputError, InvalidInputError, RankWarning
 from lntheory.exact import separability as exact
-from lntheory.rank import PRIME, ModularRowSpace, residues
 from lntheory.separability import _unit_vector
-from lntheory.validation import encode_labels
 from tests import tolerances
 from tests.problems import PROBLEMS, Problem
 from tests.strategies import FloatArray, any_label, float_samples, integer_rows

@@ -19,7 +19,7 @@ them from the sum, and a few from adding up the error terms."""
 LAYER_NORM = 8 * U
 """|computed - exact| <= 8 u Y for each output of `layer_norm`, Y the row's largest absolute output.
 
-Centred values: u relative, plus a common 2u Y sigma from the mean (lntheory.centering.centred). Mean
+Centred values: u relative, plus a common 2u Y sigma from the mean (lntheory.base.compensated.centred). Mean
 square: 2u from the centred values (the common error is orthogonal to them), u from squaring, u from the
 compensated sum, u from dividing by d: 5u; its root 2.5u + u. The quotient adds u. In all
 (u + 3.5u + u)|y| + 2u Y <= 7.5u Y, and the terms in u**2 (log2(d)**2 of them) stay below u Y/2 for

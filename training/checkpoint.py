@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
+from lntheory.base.files import replaced_file
 from lntheory.errors import FileFormatError, InvalidInputError
-from lntheory.files import replaced_file
 
 __all__ = ["checked_path", "load", "save"]
 

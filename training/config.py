@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from lntheory import jsonfile
+from lntheory.base import jsonfile
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 
 __all__ = ["GROUPED", "NORMS", "OPTIMIZERS", "PRECISIONS", "PRESETS", "Grid", "RunConfig"]

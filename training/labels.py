@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lntheory.base.files import replaced_file
 from lntheory.errors import FileFormatError, InvalidInputError
-from lntheory.files import replaced_file
 
 __all__ = ["SPLITS", "RandomLabels", "labels_sha256", "load_labels", "random_words", "save_labels"]
 

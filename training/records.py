@@ -26,7 +26,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lntheory import jsonfile
+from lntheory.base import jsonfile
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from training.config import RunConfig
 from training.labels import RandomLabels

@@ -19,8 +19,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from lntheory.base.files import replaced_directory_files
 from lntheory.errors import InvalidInputError
-from lntheory.files import replaced_directory_files
 from training.figures import figure
 from training.records import Ceiling, CertifiedNet, Record
 from training.reported import DISPLAYED, NOTE, QUALITATIVE, REPORTED, reported_accuracy

@@ -39,15 +39,15 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lntheory.base.parallel import OrderedMap, workers
+from lntheory.base.types import Progress
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.fold_kernel import (
@@ -100,8 +100,6 @@ PRICE = 30.0
 SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100, 300, 1000.0])
 """Shapes (beta, kappa) tried to spread the points of an arc."""
 
-Progress = Callable[[int, int], None]
-Map = Callable[..., Iterable[Any]]
 _Direction = tuple[NDArray[np.float64], NDArray[np.float64]]
 FloatArray = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -408,7 +406,7 @@ class _Board:
         return draws
 
 
-def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) -> list[_Node]:
+def _children(task: _Task, node: _Node, units: int, seed: list[int], ordered_map: OrderedMap) -> list[_Node]:
     """What one more fold makes of the node, one for each long chain whose fold is safe.
 
     Half of the units are for scouts, `SCOUTS` a unit; the best of those are followed, one a unit.
@@ -425,10 +423,10 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], map_: Map) 
     def follow(number: int) -> Fold:
         return boards[number % len(boards)].follow(scouted[number], [*seed, number, 1])
 
-    scouted = list(map_(scout, range(units // 2 * SCOUTS)))
+    scouted = list(ordered_map(scout, range(units // 2 * SCOUTS)))
     promising = sorted(range(len(scouted)), key=lambda number: scouted[number][0])
     children = []
-    for _, more, shape, c, h in map_(follow, promising[: units - units // 2]):
+    for _, more, shape, c, h in ordered_map(follow, promising[: units - units // 2]):
         points = _shaped(task, arc, (beta + more) / (1 + beta * more), shape)
         safety = min(node.safety, points.safety())
         if safety >= LEAST:
@@ -518,7 +516,7 @@ class _Budget:
 
 
 def _tried(
-    task: _Task, node: _Node, seed: list[int], budget: _Budget, map_: Map
+    task: _Task, node: _Node, seed: list[int], budget: _Budget, ordered_map: OrderedMap
 ) -> list[_Node] | None:  # fmt: skip
     """Children of one try, or of two where the first gains hardly anything; None if the budget is spent."""
     children: list[_Node] = []
@@ -527,12 +525,14 @@ def _tried(
             break
         if budget.take(task.chains) < task.chains:
             return None
-        children += _children(task, node, task.chains, [*seed, attempt], map_)
+        children += _children(task, node, task.chains, [*seed, attempt], ordered_map)
         budget.report()
     return children
 
 
-def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -> FoldConstruction | None:
+def _run(
+    task: _Task, seed: list[int], budget: _Budget, below: int, ordered_map: OrderedMap
+) -> FoldConstruction | None:
     """From one first layer to a net of fewer than `below` layers, or None."""
     arc = _lifts(task, np.random.default_rng(seed))
     if arc is not None:
@@ -548,7 +548,7 @@ def _run(task: _Task, seed: list[int], budget: _Budget, below: int, map_: Map) -
                 return found
         if node.depth + 1 >= below:
             return None
-        children = _tried(task, node, [*seed, returns, node.depth], budget, map_)
+        children = _tried(task, node, [*seed, returns, node.depth], budget, ordered_map)
         if children is None:
             return None
         child = min(children, key=lambda child: child.score, default=None)
@@ -629,11 +629,10 @@ def fold_search(
     most = 2 * len(X) if below is None else below  # a run that needs more than pairs do is of no use
     work, best, runs, useless = _Budget(budget, progress, should_stop), None, 0, 0
     enough = 0  # units without which no net half as deep as the best would be found
-    with np.errstate(all="ignore"), ThreadPoolExecutor(n_jobs) as pool:
-        map_ = map if n_jobs == 1 else pool.map
+    with np.errstate(all="ignore"), workers(n_jobs, engine="threads") as ordered_map:
         while budget - work.spent > enough and not work.stopped and most > 1 and useless < PATIENCE:
             before = work.spent
-            found = _run(task, [seed, runs], work, most, map_)
+            found = _run(task, [seed, runs], work, most, ordered_map)
             useless += 1
             if found is not None:
                 best, most, useless, enough = found, len(found.layers), 0, (work.spent - before) // 2

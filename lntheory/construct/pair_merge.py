@@ -41,7 +41,7 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lntheory.base.types import Progress
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
 from lntheory.construct.fold import ROUNDING
@@ -76,7 +77,6 @@ CELLS = 16
 SHALLOWEST, SHALLOW, HOPELESS = 1e6, 1e3, 1e5
 """What first layers after which no layer, or one, is needed are preferred by; what sets the unusable back."""
 
-Progress = Callable[[int, int], None]
 Codes = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 

@@ -31,13 +31,14 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lntheory.base.types import Progress
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
 from lntheory.construct.fold import ROUNDING, Folds, angle_between
@@ -56,8 +57,6 @@ SAFE, ENOUGH = 4.0, 2.0**10
 """Smallest gap / error accepted; and at which no further first layer is tried."""
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
 """Bits of the dyadic parameters tried where float64 does not carry."""
-
-Progress = Callable[[int, int], None]
 
 
 class _OutOfPrecision(Exception):

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
+from lntheory.base.validation import as_count, as_seconds, as_seed, encode_labels
 from lntheory.construct.lift import powers_of_two
 from lntheory.construct.pair_merge import CELLS, PairConstruction, layers_needed, pair_merge
 from lntheory.construct.projection_merge import Construction, merge
@@ -31,7 +32,6 @@ from lntheory.construct.target import TARGETS, Target
 from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact import certify
 from lntheory.network import Label, Layer, LNNet, as_label, samples_of
-from lntheory.validation import encode_labels
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
@@ -378,14 +378,11 @@ def _check_options(
         raise InvalidInputError(
             f"budget, time_limit and target are for {' and '.join(SEARCHING)}, not for {method}"
         )
-    seconds = isinstance(time_limit, (int, float, np.number)) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (seconds and time_limit > 0):
-        raise InvalidInputError(f"time_limit={time_limit!r}; give a positive number of seconds")
-    for name, value in (("budget", budget), ("n_jobs", n_jobs)):
-        if name == "budget" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InvalidInputError(f"{name}={value!r}; give a positive integer")
+    if time_limit is not None:
+        as_seconds(time_limit, "time_limit")
+    if budget is not None:
+        as_count(budget, "budget", 1)
+    as_count(n_jobs, "n_jobs", 1)
 
 
 def _classes(y: Iterable[Any], n_samples: int) -> tuple[Codes, tuple[Label, ...]]:
@@ -418,11 +415,8 @@ def _distinct(samples: FloatArray, codes: Codes, classes: Sequence[Label]) -> ND
 def _generator(random_state: int | np.random.Generator) -> tuple[np.random.Generator, int | None]:
     if isinstance(random_state, np.random.Generator):
         return random_state, None
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InvalidInputError(
-            f"random_state={random_state!r}; give a non-negative integer or a numpy Generator"
-        )
-    return np.random.default_rng(int(random_state)), int(random_state)
+    seed = as_seed(random_state)
+    return np.random.default_rng(seed), seed
 
 
 # ------------------------------------------------------------------------------------------------- depth 0

@@ -59,14 +59,13 @@ import numpy as np
 from flint import arb, arb_mat, fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
+from lntheory.base.types import FloatArray, Progress
 from lntheory.errors import DegenerateInputError, InvalidInputError, UndecidedError
 from lntheory.exact.rational import to_fmpq
 from lntheory.network import Layer, LNNet, Normalization
-from lntheory.validation import FloatArray
 
 __all__ = ["Enclosure", "enclose", "group_layer_norm", "layer_norm", "rms_norm"]
 
-Progress = Callable[[int, int], None]
 _T = TypeVar("_T")
 
 MAX_PRECISION = 1 << 16
@@ -525,22 +524,6 @@ def winner(scores: list[arb], n_classes: int) -> int | None:
 
 def _beats(lead: arb, wins_ties: bool) -> bool:
     return bool(lead > 0) or (wins_ties and bool(lead >= 0))
-
-
-def float_down(ball: arb) -> float:
-    """The largest float64 that is at most every number of the ball (minus infinity if there is none)."""
-    lower = ball.lower()
-    if lower.is_nan():
-        return -math.inf
-    value = float(lower)
-    while arb(value) > lower:
-        value = math.nextafter(value, -math.inf)
-    return value + 0.0
-
-
-def float_up(ball: arb) -> float:
-    """The smallest float64 that is at least every number of the ball (infinity if there is none)."""
-    return -float_down(-ball) + 0.0
 
 
 def decided_classes(net: LNNet, X: FloatArray) -> NDArray[np.intp]:

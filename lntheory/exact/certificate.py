@@ -21,7 +21,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -29,20 +28,21 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import ArrayLike, NDArray
 
-import lntheory
-from lntheory import jsonfile
+from lntheory._version import __version__
+from lntheory.base import jsonfile
+from lntheory.base.rounding import float_down, float_up, rounded_outward
+from lntheory.base.types import FloatArray, Progress
+from lntheory.base.validation import as_count, encode_labels
 from lntheory.errors import (
     DegenerateInputError,
     FileFormatError,
-    InvalidInputError,
     RefutedError,
     UndecidedError,
     excerpt,
 )
 from lntheory.exact import separability
-from lntheory.exact.balls import Enclosure, enclose, float_down, float_up, starting_precision
+from lntheory.exact.balls import Enclosure, enclose, starting_precision
 from lntheory.network import LNNet, as_label, samples_of
-from lntheory.validation import FloatArray, encode_labels
 
 __all__ = ["Certificate", "certify", "data_sha256", "verify"]
 
@@ -51,7 +51,6 @@ VERSION = 1
 MAX_PRECISION = 8192
 """Bits at which a proof gives up unless told otherwise."""
 
-Progress = Callable[[int, int], None]
 Interval = tuple[float, float]
 
 _METHODS = {
@@ -307,13 +306,8 @@ def _prove(
     samples = samples_of(X, net.n_features)
     labels = _labels(y, len(samples))
     right = _class_indices(net, labels)
-    if (
-        isinstance(max_precision, bool)
-        or not isinstance(max_precision, (int, np.integer))
-        or max_precision < 2
-    ):
-        raise InvalidInputError(f"max_precision={max_precision!r}; give a number of bits, at least 2")
-    precision = min(precision, int(max_precision))
+    max_precision = as_count(max_precision, "max_precision", 2)
+    precision = min(precision, max_precision)
 
     margins: list[float] = [0.0] * len(samples)
     points: list[list[arb]] = [[]] * len(samples)
@@ -330,7 +324,7 @@ def _prove(
             break
         if precision >= max_precision:
             raise _undecided(enclosure, left, undecided)
-        left, precision = undecided, min(2 * precision, int(max_precision))
+        left, precision = undecided, min(2 * precision, max_precision)
 
     before = _enclosures_of_samples(samples, labels)
     with flint.ctx.workprec(precision):
@@ -358,7 +352,7 @@ def _prove(
         net_sha256=net.sha256,
         data_sha256=data_sha256(samples, labels),
         method=_METHODS[enclosure.method],
-        library_version=lntheory.__version__,
+        library_version=__version__,
     )
 
 
@@ -453,7 +447,7 @@ def _enclosures_of_samples(X: FloatArray, labels: Sequence[Any]) -> tuple[Interv
     lower, upper = (
         (lssr, lssr) if not isinstance(lssr, separability.AlgebraicEnclosure) else (lssr.lower, lssr.upper)
     )
-    return (_down(ssr), _up(ssr)), (_down(lower), _up(upper))
+    return rounded_outward(ssr, ssr), rounded_outward(lower, upper)
 
 
 def _enclosures_of_points(
@@ -542,16 +536,6 @@ def _column_sum(matrix: arb_mat, j: int) -> arb:
 
 def _unit_interval(ball: arb) -> Interval:
     return max(0.0, float_down(ball)), min(1.0, float_up(ball))
-
-
-def _down(value: Any) -> float:
-    """The largest float64 at most this Fraction."""
-    nearest = float(value)
-    return math.nextafter(nearest, -math.inf) if Fraction(nearest) > value else nearest
-
-
-def _up(value: Any) -> float:
-    return -_down(-value) + 0.0
 
 
 # -------------------------------------------------------------------------------------------- comparison

@@ -12,9 +12,9 @@ from typing import Any
 
 from flint import fmpq
 
+from lntheory.base.validation import resolve_norm
 from lntheory.errors import DegenerateInputError, InvalidInputError
 from lntheory.exact.rational import to_fmpq, to_fraction
-from lntheory.validation import resolve_norm
 
 __all__ = ["amplification", "hessian_indicator"]
 

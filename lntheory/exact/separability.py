@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, fmpz_poly
 
+from lntheory.base.types import IntArray
+from lntheory.base.validation import encode_labels
 from lntheory.errors import DegenerateInputError, InvalidInputError
 from lntheory.exact.rational import (
     IntegerColumns,
@@ -29,7 +31,6 @@ from lntheory.exact.rational import (
     to_fraction,
     to_integer_columns,
 )
-from lntheory.validation import IntArray, encode_labels
 
 __all__ = ["AlgebraicEnclosure", "lssr", "ssr"]
 

@@ -27,7 +27,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -37,6 +37,9 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from lntheory.base.files import replaced_file
+from lntheory.base.types import FloatArray, Progress
+from lntheory.base.validation import as_eps, encode_labels
 from lntheory.errors import (
     DegenerateInputError,
     InvalidInputError,
@@ -46,15 +49,12 @@ from lntheory.errors import (
     excerpt,
 )
 from lntheory.exact import Certificate, certify
-from lntheory.files import replaced_file
 from lntheory.network import Label, Layer, LNNet, Normalization, _label_array, samples_of
 from lntheory.nn.norms import GroupLayerNorm, InstanceNorm, Norm
 from lntheory.roundoff import DTypeName, score_error
-from lntheory.validation import FloatArray, as_eps, encode_labels
 
 __all__ = ["LNSequential", "export_program", "from_torch", "to_torch"]
 
-Progress = Callable[[int, int], None]
 
 _DTYPES: dict[torch.dtype, DTypeName] = {torch.float64: "float64", torch.float32: "float32"}
 _UNIT_BITS = {"float64": 53, "float32": 24}

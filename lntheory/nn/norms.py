@@ -45,8 +45,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lntheory.base.validation import as_count, as_eps
 from lntheory.errors import InvalidInputError, excerpt
-from lntheory.validation import as_eps
 
 __all__ = [
     "GroupLayerNorm",
@@ -240,7 +240,7 @@ class LayerNorm(Norm):
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        size = _as_size("num_features", num_features)
+        size = as_count(num_features, "num_features", 1)
         super().__init__(size, 1, dim=dim, eps=eps, affine=affine, bias=bias, device=device, dtype=dtype)
 
 
@@ -357,7 +357,7 @@ class InstanceNorm(Norm):
                 "dim=0: instance normalization pools the positions of one channel, and a vector has only "
                 "one; pass dim=1, 2 or 3."
             )
-        size = _as_size("num_features", num_features)
+        size = as_count(num_features, "num_features", 1)
         super().__init__(size, size, dim=dim, eps=eps, affine=affine, bias=bias, device=device, dtype=dtype)
 
 
@@ -384,7 +384,7 @@ class RMSNorm(Norm):
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        size = _as_size("num_features", num_features)
+        size = as_count(num_features, "num_features", 1)
         super().__init__(size, 1, dim=dim, eps=eps, affine=affine, bias=False, device=device, dtype=dtype)
 
 
@@ -511,7 +511,7 @@ def make_norm(
             f"num_groups={excerpt(num_groups)} and group_size={excerpt(group_size)} mean nothing to the norm "
             f"{kind!r}; leave them out or choose one of {', '.join(_GROUPED)}."
         )
-    size = _as_size("num_features", num_features)
+    size = as_count(num_features, "num_features", 1)
     if kind == "none":
         return nn.Identity()
     if kind == "bn":
@@ -544,12 +544,6 @@ def _check_input(x: Tensor, num_features: int, dim: int, layer: str) -> None:
     )
 
 
-def _as_size(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInputError(f"{name}={excerpt(value)}; pass a positive integer.")
-    return int(value)
-
-
 def _as_dim(dim: Any) -> int:
     if isinstance(dim, bool) or dim not in range(len(_LAYOUTS)):
         raise InvalidInputError(
@@ -561,7 +555,7 @@ def _as_dim(dim: Any) -> int:
 
 def _as_groups(num_features: Any, num_groups: Any, group_size: Any) -> tuple[int, int]:
     """The features and the number of groups, from exactly one of it and their size."""
-    size = _as_size("num_features", num_features)
+    size = as_count(num_features, "num_features", 1)
     if (num_groups is None) == (group_size is None):
         raise InvalidInputError(
             f"Pass exactly one of num_groups and group_size for {size} features, got "

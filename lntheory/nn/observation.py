@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from lntheory.base.types import Progress
 from lntheory.errors import InvalidInputError, excerpt
 
 Layers = str | nn.Module | Callable[[str, nn.Module], bool] | Iterable["str | nn.Module"]
-Progress = Callable[[int, int], None]
 
 
 class Observer(ABC):

@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch import nn
 
-import lntheory
+from lntheory._version import __version__
+from lntheory.base.files import replaced_file
 from lntheory.errors import InvalidInputError, MissingDependencyError
-from lntheory.files import replaced_file
 from lntheory.network import LNNet
 from lntheory.nn.bridge import dtype_of, from_torch, to_torch
 
@@ -189,7 +189,7 @@ def _model(net: LNNet, dtype: np.dtype[Any]) -> onnx.ModelProto:
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=_IR_VERSION,
         producer_name="lntheory",
-        producer_version=lntheory.__version__,
+        producer_version=__version__,
     )
     helper.set_model_props(model, {"classes": json.dumps(net.classes), "net_sha256": net.sha256})
     return model

@@ -35,12 +35,13 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from lntheory.base.modular import PRIME, ModularRowSpace, residues
+from lntheory.base.types import FloatArray, IntArray, Progress
+from lntheory.base.validation import as_count, encode_labels
 from lntheory.errors import InvalidInputError, excerpt
-from lntheory.nn.norms import _as_size
 from lntheory.nn.observation import (
     Layers,
     Observer,
-    Progress,
     call,
     counted,
     evaluating,
@@ -59,8 +60,6 @@ from lntheory.nn.reports import (
 )
 from lntheory.nn.scatter import ScatterSummary, TensorScatter
 from lntheory.nonlinearity import amplification, amplification_bound, hessian_indicator
-from lntheory.rank import PRIME, ModularRowSpace, residues
-from lntheory.validation import FloatArray, IntArray, encode_labels
 
 __all__ = ["MODEL_INPUT", "NonlinearityProbe", "SeparabilityProbe"]
 
@@ -178,7 +177,7 @@ class SeparabilityProbe(Observer):
             raise InvalidInputError(
                 f"roundoff is {excerpt(roundoff)}; pass a unit roundoff in (0, 1), such as 2.0**-24, or None."
             )
-        max_features = _as_size("max_features", max_features)
+        max_features = as_count(max_features, "max_features", 1)
         self._layers = select_layers(model, layers)
         if reference not in (None, MODEL_INPUT):
             (found,) = select_layers(model, [reference])
@@ -511,7 +510,7 @@ class NonlinearityProbe(Observer):
         self, model: nn.Module, layers: Layers | None = None, *, num_groups: int | None = None
     ) -> None:
         super().__init__(model)
-        self._num_groups = None if num_groups is None else _as_size("num_groups", num_groups)
+        self._num_groups = None if num_groups is None else as_count(num_groups, "num_groups", 1)
         self._norms: list[tuple[str, nn.Module, NormDescription]] = []
         self._left: list[tuple[str, str]] = []
         self._passes: dict[str, int] = {}

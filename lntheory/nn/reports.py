@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lntheory.nn.table import markdown_table
+from lntheory.base.markdown import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

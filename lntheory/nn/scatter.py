@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lntheory.centering import exponents, scale
+from lntheory.base.compensated import exponents, scale
+from lntheory.base.types import FloatArray
 from lntheory.errors import InvalidInputError
 from lntheory.separability import (
     Scatter,
@@ -31,7 +32,6 @@ from lntheory.separability import (
     separability_of,
     triangle,
 )
-from lntheory.validation import FloatArray
 
 __all__ = ["ResolvedLSSR", "ScatterSummary", "TensorScatter"]
 

@@ -22,10 +22,10 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
+from lntheory.base.markdown import markdown_table
 from lntheory.errors import InvalidInputError, excerpt
 from lntheory.nn.norms import KINDS, make_norm
 from lntheory.nn.recognition import NormDescription, describe, looks_like_a_norm, require_initialized
-from lntheory.nn.table import markdown_table
 
 __all__ = ["NormSwap", "SwapReport", "swap_norms"]
 

@@ -335,23 +335,6 @@ def test_precision_is_restored_and_progress_reported() -> None:
 # -------------------------------------------------------------------------------- rounding and decisions
 
 
-@given(finite, st.floats(0, 1e300), st.integers(-1200, 1200))
-def test_floats_are_rounded_outwards_and_tightly(mid: float, rad: float, shift: int) -> None:
-    with flint.ctx.workprec(200):
-        ball = arb(mid, rad) * arb(2) ** shift / 3
-        low, high = balls.float_down(ball), balls.float_up(ball)
-        assert arb(low) <= ball.lower()
-        assert arb(high) >= ball.upper()
-        assert arb(math.nextafter(low, math.inf)) > ball.lower()
-        assert arb(math.nextafter(high, -math.inf)) < ball.upper()
-
-
-def test_undecided_balls_have_no_bounds() -> None:
-    assert balls.float_down(arb("nan")) == -math.inf
-    assert balls.float_up(arb("nan")) == math.inf
-    assert balls.float_down(arb(1, float("inf"))) == -math.inf
-
-
 def test_only_narrow_balls_are_rounded() -> None:
     assert balls._rounded([arb(3), arb(1, 2**-70)]) == [3.0, 1.0]
     assert balls._rounded([arb(3), arb(1, 2**-40)]) is None

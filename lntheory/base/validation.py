@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lntheory.errors import InvalidInputError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from lntheory.base.types import FloatArray, IntArray
+from lntheory.errors import InvalidInputError, excerpt
 
 
 def as_float_array(x: npt.ArrayLike, name: str = "x") -> FloatArray:
@@ -203,3 +201,61 @@ def encode_labels(y: Iterable[Any], n_samples: int) -> tuple[IntArray, tuple[Has
             f"y has {len(codes)} labels for {n_samples} samples; pass one label a sample."
         )
     return np.array(codes, dtype=np.int64), tuple(numbers)
+
+
+def as_count(value: Any, name: str, least: int = 0, most: int | None = None) -> int:
+    """A whole number within bounds, as int; True and 1.0 are none.
+
+    Parameters
+    ----------
+    value : int or numpy integer
+    name : str
+        What the message calls it.
+    least, most : int
+        The bounds, both allowed; no upper one by default.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else.
+
+    Examples
+    --------
+    >>> as_count(np.int64(3), "depth")
+    3
+    >>> as_count(0, "width", 1)
+    Traceback (most recent call last):
+    ...
+    lntheory.errors.InvalidInputError: width=0; give a whole number from 1 on
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        number = int(value)
+        if least <= number and (most is None or number <= most):
+            return number
+    bounds = f"from {least} on" if most is None else f"from {least} to {most}"
+    raise InvalidInputError(f"{name}={excerpt(value)}; give a whole number {bounds}")
+
+
+def as_seed(value: Any, name: str = "random_state") -> int:
+    """A seed: a whole number from 0 on, so that the same call gives the same result.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else; None too, since it would give another result every time.
+    """
+    return as_count(value, name, 0)
+
+
+def as_seconds(value: Any, name: str) -> float:
+    """A finite number of seconds above zero, as float.
+
+    Raises
+    ------
+    InvalidInputError
+        For anything else.
+    """
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:
+        raise InvalidInputError(f"{name}={excerpt(value)}; give a positive number of seconds")
+    return float(value)

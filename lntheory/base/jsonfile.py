@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lntheory.base.files import replaced_file
 from lntheory.errors import FileFormatError
-from lntheory.files import replaced_file
 
 _LONGEST_INTEGER = 4000  # digits; Python itself refuses to read more than 4300
 

@@ -1,4 +1,4 @@
-"""Tables of reports: Markdown that also reads well as plain text."""
+"""Tables in Markdown that also read well as plain text."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lntheory.validation import FloatArray, IntArray
+from lntheory.base.types import FloatArray, IntArray
 
 
 def exponents(magnitudes: FloatArray) -> IntArray:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import nmod_mat
 
-from lntheory.validation import FloatArray, IntArray
+from lntheory.base.types import FloatArray, IntArray
 
 PRIME = 2_147_483_629  # the largest prime below 2**31 that is not of the form 2**k - 1
 _POWERS_OF_TWO: IntArray = np.array([pow(2, e, PRIME) for e in range(-1200, 1100)], dtype=np.int64)

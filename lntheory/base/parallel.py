@@ -1,0 +1,192 @@
+"""One ordered map, whatever does the work: this thread, threads, processes, or a Dask cluster.
+
+::
+
+    items ──► function ──► results, in the order of the items
+    1 2 3 4      │          f(1) f(2) f(3) f(4)
+                 ├── "threads"     shared memory; for compiled code that lets go of the interpreter
+                 ├── "processes"   function, items and results are pickled
+                 └── "dask"        the same over machines: name the scheduler's address
+
+The results do not depend on the engine or the number of workers. Give each item what its work depends on,
+its seed included.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol, TypeVar, get_args
+
+import joblib
+
+from lntheory.base.types import Progress
+from lntheory.base.validation import as_count
+from lntheory.errors import InvalidInputError, MissingDependencyError, excerpt
+
+__all__ = ["Engine", "OrderedMap", "n_workers", "parallel_map", "workers"]
+
+Engine = Literal["threads", "processes", "dask"]
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class OrderedMap(Protocol):
+    """Like the built-in ``map`` of one iterable: an iterator of the results, in order."""
+
+    def __call__(self, function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
+        """Yield ``function(item)`` for each item."""
+        ...
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """How many workers `n_jobs` stands for: itself, or one a core for -1 and None.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no whole number from 1 on, nor -1 or None.
+
+    Examples
+    --------
+    >>> n_workers(3), n_workers(-1) == n_workers(None) >= 1
+    (3, True)
+    """
+    if n_jobs is None or n_jobs == -1:
+        return os.cpu_count() or 1
+    return as_count(n_jobs, "n_jobs", 1)
+
+
+@contextmanager
+def workers(
+    n_jobs: int | None = 1, *, engine: Engine = "processes", scheduler: str | None = None
+) -> Iterator[OrderedMap]:
+    """Workers that stay while the block lasts, as a map that may be called again and again.
+
+    Parameters
+    ----------
+    n_jobs : int, default 1
+        How many; -1 or None for one a core. With 1, and no cluster, everything runs in the calling thread.
+    engine : {"threads", "processes", "dask"}
+    scheduler : str, optional
+        Address of the Dask scheduler, such as ``tcp://host:8786``; None for a cluster on this machine. For
+        "dask" only.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown engine, or a scheduler for an engine that has none.
+    MissingDependencyError
+        If "dask" is asked for and not installed.
+
+    Examples
+    --------
+    >>> with workers(2, engine="threads") as ordered_map:
+    ...     list(ordered_map(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    if engine not in get_args(Engine):
+        raise InvalidInputError(f"engine {excerpt(engine)}; choose one of {', '.join(get_args(Engine))}")
+    if scheduler is not None and engine != "dask":
+        raise InvalidInputError(f"scheduler={scheduler!r} is for engine='dask'; leave it out for {engine!r}")
+    count = n_workers(n_jobs)
+    if engine == "dask":
+        with _dask_map(count, scheduler) as ordered_map:
+            yield ordered_map
+    elif count == 1:
+        yield map
+    elif engine == "threads":
+        with ThreadPoolExecutor(count) as pool:
+            yield pool.map
+    else:
+        with joblib.Parallel(n_jobs=count, backend="loky", return_as="generator") as pool:
+            yield _process_map(pool)
+
+
+def parallel_map(
+    function: Callable[[T], R],
+    items: Iterable[T],
+    *,
+    n_jobs: int | None = 1,
+    engine: Engine = "processes",
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    total: int | None = None,
+) -> Iterator[R]:
+    """``function`` of every item, in order, as the results come in.
+
+    Parameters
+    ----------
+    function : callable of one argument
+        For "processes" and "dask" it must be picklable: defined at the top of a module, or a
+        `functools.partial` of such a one.
+    items : iterable
+    n_jobs, engine, scheduler
+        As in `workers`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after every item.
+    total : int, optional
+        Number of items; needed where `items` has no length and `progress` is given.
+
+    Raises
+    ------
+    InvalidInputError, MissingDependencyError
+        As in `workers`.
+    Exception
+        The first, in the order of the items, that `function` raises; work that has not begun is dropped.
+
+    Examples
+    --------
+    >>> list(parallel_map(abs, [-1, 2, -3], n_jobs=2, engine="threads"))
+    [1, 2, 3]
+    """
+    if progress is not None and total is None:
+        total = len(items)  # type: ignore[arg-type]
+    with workers(n_jobs, engine=engine, scheduler=scheduler) as ordered_map:
+        for done, result in enumerate(ordered_map(function, items), 1):
+            yield result
+            if progress is not None:
+                progress(done, total or 0)
+
+
+def _process_map(pool: Any) -> OrderedMap:
+    def ordered_map(function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
+        results = pool(joblib.delayed(function)(item) for item in items)
+        try:
+            for result in results:  # no `yield from`: it would close the results outside of what follows
+                yield result
+        finally:
+            with warnings.catch_warnings():  # joblib warns of what is dropped, which is what is meant here
+                warnings.simplefilter("ignore")
+                results.close()
+
+    return ordered_map
+
+
+@contextmanager
+def _dask_map(count: int, scheduler: str | None) -> Iterator[OrderedMap]:
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise MissingDependencyError("engine='dask' needs dask; pip install 'lntheory[cluster]'") from None
+
+    # Dask gives the work of a worker that died to another one.
+    own = {} if scheduler else {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
+    try:
+        client = Client(scheduler, **own)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"scheduler={scheduler!r} cannot be reached ({error})") from None
+
+    def ordered_map(function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
+        futures = client.map(function, list(items), pure=False)
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            client.cancel(futures)  # type: ignore[no-untyped-call]
+
+    with client:
+        yield ordered_map

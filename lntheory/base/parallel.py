@@ -15,13 +15,12 @@ its seed included.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar, get_args
 
-import joblib
+from joblib.externals.loky import get_reusable_executor
 
 from lntheory.base.types import Progress
 from lntheory.base.validation import as_count
@@ -101,9 +100,13 @@ def workers(
     elif engine == "threads":
         with ThreadPoolExecutor(count) as pool:
             yield pool.map
-    else:
-        with joblib.Parallel(n_jobs=count, backend="loky", return_as="generator") as pool:
-            yield _process_map(pool)
+    else:  # these stay for the next call, since starting them takes a second
+        yield get_reusable_executor(count, timeout=300, env=_shared_cores(count)).map
+
+
+def _shared_cores(count: int) -> dict[str, str]:
+    """BLAS threads for each of `count` processes: more than there are cores would wait for each other."""
+    return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(max(1, n_workers(-1) // count)))}
 
 
 def parallel_map(
@@ -150,20 +153,6 @@ def parallel_map(
             yield result
             if progress is not None:
                 progress(done, total or 0)
-
-
-def _process_map(pool: Any) -> OrderedMap:
-    def ordered_map(function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
-        results = pool(joblib.delayed(function)(item) for item in items)
-        try:
-            for result in results:  # no `yield from`: it would close the results outside of what follows
-                yield result
-        finally:
-            with warnings.catch_warnings():  # joblib warns of what is dropped, which is what is meant here
-                warnings.simplefilter("ignore")
-                results.close()
-
-    return ordered_map
 
 
 @contextmanager

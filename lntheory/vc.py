@@ -62,7 +62,7 @@ from numpy.typing import ArrayLike, NDArray
 from lntheory.base.files import replaced_file
 from lntheory.base.parallel import parallel_map
 from lntheory.base.types import Progress
-from lntheory.base.validation import as_count
+from lntheory.base.validation import as_count, as_exact_samples
 from lntheory.construct import shatter
 from lntheory.errors import InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact.shattering import (
@@ -75,7 +75,7 @@ from lntheory.exact.shattering import (
     verify_shattering,
     write_record,
 )
-from lntheory.network import Layer, LNNet, samples_of
+from lntheory.network import Layer, LNNet
 
 __all__ = [
     "Shattering",
@@ -541,7 +541,7 @@ def _joined(parts: Path, chunks: list[range]) -> Iterator[str]:
 
 
 def _distinct_points(points: ArrayLike, most: int) -> FloatArray:
-    samples = samples_of(points)
+    samples = as_exact_samples(points)
     if len(samples) > most:
         raise InvalidInputError(f"{len(samples)} points have 2^{len(samples)} labelings; give at most {most}")
     _, first = np.unique(samples + 0.0, axis=0, return_index=True)

@@ -259,3 +259,27 @@ def as_seconds(value: Any, name: str) -> float:
     if not number or not 0 < value < math.inf:
         raise InvalidInputError(f"{name}={excerpt(value)}; give a positive number of seconds")
     return float(value)
+
+
+def as_exact_samples(X: npt.ArrayLike, n_features: int | None = None) -> FloatArray:
+    """Samples as the float64 numbers that they are: as `as_samples`, but an integer is never rounded.
+
+    Parameters
+    ----------
+    X : array_like, shape (n_samples, n_features)
+    n_features : int, optional
+        What the net takes; any number by default.
+
+    Raises
+    ------
+    InvalidInputError
+        For what is no matrix of finite numbers, another number of features, or integers that no float64
+        equals.
+    """
+    samples = as_samples(X)
+    if n_features is not None and samples.shape[1] != n_features:
+        raise InvalidInputError(f"X has {samples.shape[1]} features a sample, the net takes {n_features}")
+    given = np.asarray(X)
+    if given.dtype.kind in "iu" and (samples.astype(given.dtype) != given).any():
+        raise InvalidInputError("X holds integers that no float64 equals; scale the data")
+    return samples

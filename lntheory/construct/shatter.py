@@ -24,14 +24,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array
 
-from lntheory.base.validation import as_count, as_seconds, as_seed, encode_labels
+from lntheory.base.validation import as_count, as_exact_samples, as_seconds, as_seed, encode_labels
 from lntheory.construct.lift import powers_of_two
 from lntheory.construct.pair_merge import CELLS, PairConstruction, layers_needed, pair_merge
 from lntheory.construct.projection_merge import Construction, merge
 from lntheory.construct.target import TARGETS, Target
 from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact import certify
-from lntheory.network import Label, Layer, LNNet, as_label, samples_of
+from lntheory.network import Label, Layer, LNNet
+from lntheory.network.labels import as_label
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]
 
@@ -140,7 +141,7 @@ def shatter(
     (1, 3, ['odd', 'even'])
     """
     _check_options(method, budget, time_limit, target, n_jobs)
-    samples = samples_of(X)
+    samples = as_exact_samples(X)
     codes, classes = _classes(y, len(samples))
     kept = _distinct(samples, codes, classes)
     rng, seed = _generator(random_state)

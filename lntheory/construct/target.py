@@ -53,7 +53,7 @@ class Target:
 
         The plain pass is that of one machine, which sums in one order. `PASSES` more, in which the error of
         every single operation is drawn at random (Monte Carlo arithmetic), tell whether it was only lucky.
-        An observation, no proof: `lntheory.roundoff` has bounds.
+        An observation, no proof: `lntheory.network.roundoff` has bounds.
 
         References
         ----------

@@ -13,11 +13,12 @@ lntheory.exact
 Whoever checks never imports whoever builds: nothing here imports `lntheory.construct`.
 """
 
-from lntheory.exact.balls import Enclosure, enclose, group_layer_norm, layer_norm, rms_norm
 from lntheory.exact.certificate import Certificate, certify, data_sha256, verify
 from lntheory.exact.nonlinearity import amplification, hessian_indicator
+from lntheory.exact.normalization import group_layer_norm, layer_norm, rms_norm
 from lntheory.exact.separability import AlgebraicEnclosure, lssr, ssr
 from lntheory.exact.shattering import ShatteringProof, verify_shattering
+from lntheory.network.enclosure import Enclosure, enclose
 
 __all__ = [
     "AlgebraicEnclosure",

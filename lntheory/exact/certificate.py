@@ -2,7 +2,7 @@
 
 What is proved: for the parameters and the inputs as they are (binary numbers), in real arithmetic, the
 read-out score of every sample's own class is larger than every other score. The proof is a computation in
-ball arithmetic (`lntheory.exact.balls`); this module knows nothing of how a net was made.
+ball arithmetic (`lntheory.network.enclosure`); this module knows nothing of how a net was made.
 
 ::
 
@@ -32,7 +32,7 @@ from lntheory._version import __version__
 from lntheory.base import jsonfile
 from lntheory.base.rounding import float_down, float_up, rounded_outward
 from lntheory.base.types import FloatArray, Progress
-from lntheory.base.validation import as_count, encode_labels
+from lntheory.base.validation import as_count, as_exact_samples, encode_labels
 from lntheory.errors import (
     DegenerateInputError,
     FileFormatError,
@@ -41,8 +41,9 @@ from lntheory.errors import (
     excerpt,
 )
 from lntheory.exact import separability
-from lntheory.exact.balls import Enclosure, enclose, starting_precision
-from lntheory.network import LNNet, as_label, samples_of
+from lntheory.network import LNNet
+from lntheory.network.enclosure import Enclosure, enclose, starting_precision
+from lntheory.network.labels import as_label
 
 __all__ = ["Certificate", "certify", "data_sha256", "verify"]
 
@@ -268,7 +269,7 @@ def verify(
     lntheory.errors.RefutedError: the certificate claims n_samples = 3, proved here: 2
     """
     labels = list(y) if not isinstance(y, np.ndarray) else y
-    samples = samples_of(X, net.n_features)
+    samples = as_exact_samples(X, net.n_features)
     hashes = (("net_sha256", net.sha256), ("data_sha256", data_sha256(samples, labels)))
     for name, value in hashes:  # cheap, so before the proof
         _require(getattr(certificate, name) == value, certificate, name, value)
@@ -292,7 +293,7 @@ def data_sha256(X: ArrayLike, y: Iterable[Any]) -> str:
     >>> data_sha256([[-2.0], [3.0]], ["low", "high"]) == hashlib.sha256(by_hand).hexdigest()
     True
     """
-    samples = samples_of(X)
+    samples = as_exact_samples(X)
     labels = [as_label(label, f"y[{i}]") for i, label in enumerate(_labels(y, len(samples)))]
     digest = hashlib.sha256(f"{samples.shape[0]} {samples.shape[1]}\n".encode("ascii"))
     digest.update(np.ascontiguousarray(samples, dtype="<f8").tobytes())
@@ -303,7 +304,7 @@ def data_sha256(X: ArrayLike, y: Iterable[Any]) -> str:
 def _prove(
     net: LNNet, X: ArrayLike, y: Iterable[Any], precision: int, max_precision: int, progress: Progress | None
 ) -> Certificate:
-    samples = samples_of(X, net.n_features)
+    samples = as_exact_samples(X, net.n_features)
     labels = _labels(y, len(samples))
     right = _class_indices(net, labels)
     max_precision = as_count(max_precision, "max_precision", 2)

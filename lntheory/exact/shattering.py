@@ -35,8 +35,8 @@ from lntheory.base.files import replaced_file
 from lntheory.base.rounding import float_down
 from lntheory.base.validation import as_samples
 from lntheory.errors import FileFormatError, RefutedError, UndecidedError
-from lntheory.exact.balls import Enclosure, enclose
 from lntheory.network import Layer, LNNet
+from lntheory.network.enclosure import Enclosure, enclose
 
 __all__ = ["ShatteringProof", "labeling", "net_from_line", "net_to_line", "prove_signs", "verify_shattering"]
 

@@ -10,7 +10,7 @@ LNNet ──── to_torch ────► LNSequential(Linear, LayerNorm, ...,
 
 1. the net that the module holds (parameters rounded to its dtype, its eps, its scale) gives every sample its
    label in real arithmetic: `lntheory.exact.certify` on ``from_torch(module)``;
-2. every margin exceeds what rounding can do to it in any order of evaluation: `lntheory.roundoff`.
+2. every margin exceeds what rounding can do to it in any order of evaluation: `lntheory.network.roundoff`.
 
 *Epsilon.* Frameworks divide by sqrt(variance + eps), by default with eps = 1e-5, which ruins a net whose
 variances are small. Without eps, LN sees no scale: LN(c h) = LN(h). So every layer's map is multiplied by the
@@ -39,7 +39,7 @@ from torch import Tensor, nn
 
 from lntheory.base.files import replaced_file
 from lntheory.base.types import FloatArray, Progress
-from lntheory.base.validation import as_eps, encode_labels
+from lntheory.base.validation import as_eps, as_exact_samples, encode_labels
 from lntheory.errors import (
     DegenerateInputError,
     InvalidInputError,
@@ -49,9 +49,10 @@ from lntheory.errors import (
     excerpt,
 )
 from lntheory.exact import Certificate, certify
-from lntheory.network import Label, Layer, LNNet, Normalization, _label_array, samples_of
+from lntheory.network import Label, Layer, LNNet, Normalization
+from lntheory.network.labels import label_array
+from lntheory.network.roundoff import DTypeName, score_error
 from lntheory.nn.norms import GroupLayerNorm, InstanceNorm, Norm
-from lntheory.roundoff import DTypeName, score_error
 
 __all__ = ["LNSequential", "export_program", "from_torch", "to_torch"]
 
@@ -116,7 +117,7 @@ class LNSequential(nn.Sequential):
         n_features = _widths("0", next(self.children()))[0]
         with torch.no_grad():
             x = torch.as_tensor(
-                np.array(samples_of(X, n_features)), dtype=parameter.dtype, device=parameter.device
+                np.array(as_exact_samples(X, n_features)), dtype=parameter.dtype, device=parameter.device
             )
             scores = self(x).double().cpu().numpy()
         return self.labels(scores)
@@ -131,7 +132,7 @@ class LNSequential(nn.Sequential):
             )
         positive = scores.shape[1] == 1 and len(self.classes) == 2
         winners = (scores[:, 0] > 0).astype(np.intp) if positive else scores.argmax(axis=1)
-        labels: NDArray[Any] = _label_array(self.classes)[winners]
+        labels: NDArray[Any] = label_array(self.classes)[winners]
         return labels
 
 
@@ -162,8 +163,8 @@ def to_torch(
         that every sample still gets its label.
     X, y : samples and labels, optional
         With them, what is returned is proved to give each sample its label, in this dtype, on any machine
-        whose arithmetic rounds as `lntheory.roundoff` describes. Without, nothing is claimed: parameters are
-        copied (rounded to float32 if that is the dtype).
+        whose arithmetic rounds as `lntheory.network.roundoff` describes. Without, nothing is claimed:
+        parameters are copied (rounded to float32 if that is the dtype).
     dtype : torch.float64 or torch.float32, or their names
     progress : callable (done, total), optional
         Called after every layer of each proof.
@@ -222,7 +223,7 @@ def to_torch(
                 "which it is then proved that no label changes"
             )
         return _module(_held(net, 0, eps, name), dtype, None, 0)
-    samples = samples_of(X, net.n_features)
+    samples = as_exact_samples(X, net.n_features)
     labels = _labels(y, len(samples))
     proof = _prove(_held(net, 0, net.normalization.eps, name), samples, labels, name, progress)
     exponent = 0
@@ -427,7 +428,7 @@ def from_torch(module: nn.Module, classes: Iterable[Any] | None = None) -> LNNet
     -----
     What is exact is the net: in floating point the module itself still rounds. `lntheory.exact.certify`
     proves of the net what it computes; where norms have no weights and Linears do not follow each other,
-    `lntheory.roundoff.score_error` bounds how far the module is from that.
+    `lntheory.network.roundoff.score_error` bounds how far the module is from that.
 
     Examples
     --------

@@ -7,8 +7,8 @@ included::
                            └──────────────────────┴───────────────────────────────────────────┘
 
 (A runtime's own LayerNormalization may compute mean(x²) - mean(x)², which cancels.) This is the arithmetic
-that `lntheory.roundoff` speaks of: what `lntheory.nn.to_torch` proved of a module in its dtype holds of the
-file.
+that `lntheory.network.roundoff` speaks of: what `lntheory.nn.to_torch` proved of a module in its dtype
+holds of the file.
 """
 
 from __future__ import annotations

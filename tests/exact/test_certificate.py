@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 import lntheory.exact
 from lntheory.errors import FileFormatError, InvalidInputError, RefutedError, UndecidedError
-from lntheory.exact import Certificate, balls, certificate, certify, data_sha256, ssr, verify
-from lntheory.network import Layer, LNNet
+from lntheory.exact import Certificate, certificate, certify, data_sha256, ssr, verify
+from lntheory.network import Layer, LNNet, enclosure
 from tests.highprecision import forward, margins
 from tests.problems import PROBLEMS, xor_net
 from tests.strategies import nets
@@ -87,7 +87,7 @@ def test_both_enclosures_prove_the_same(problem: tuple[LNNet, Any]) -> None:
     y = [net.classes[max(range(len(win)), key=win.__getitem__)] for win in wins]
     arcs = certify(net, X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(balls, "_start", balls._Balls)
+        patch.setattr(enclosure, "propagation", enclosure.Balls)
         general = certify(net, X, y)
     assert (arcs.method, general.method) == tuple(certificate._METHODS[name] for name in ("arcs", "balls"))
     assert np.allclose(arcs.margins, general.margins, rtol=2**-50, atol=0)
@@ -170,9 +170,9 @@ def test_precision_rises_until_it_decides() -> None:
 
 
 def test_nan_is_undecided_never_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_numbers(net: LNNet, X: Any, *, precision: int, progress: Any = None) -> balls.Enclosure:
+    def without_numbers(net: LNNet, X: Any, *, precision: int, progress: Any = None) -> enclosure.Enclosure:
         nan = [[arb("nan")] * 3 for _ in X]
-        return balls.Enclosure(nan, nan, {}, {}, "balls", precision)
+        return enclosure.Enclosure(nan, nan, {}, {}, "balls", precision)
 
     monkeypatch.setattr(certificate, "enclose", without_numbers)
     net = LNNet(LINE.layers, Layer(np.eye(3), [0, 0, 0]), ["a", "b", "c"])

@@ -11,9 +11,9 @@ from flint import arb
 
 from lntheory import exact, vc
 from lntheory.errors import FileFormatError, RefutedError, UndecidedError
-from lntheory.exact import balls, shattering
+from lntheory.exact import shattering
 from lntheory.exact.shattering import labeling, net_from_line, net_to_line, prove_signs
-from lntheory.network import Layer, LNNet
+from lntheory.network import Layer, LNNet, enclosure
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +157,9 @@ def test_precision_doubles_up_to_the_limit_and_is_told(tmp_path: Path, monkeypat
     """A net whose score is an exact tie that balls cannot see, in a record of three points on a line."""
     tried: list[int] = []
 
-    def enclose(net: LNNet, X: np.ndarray, *, precision: int) -> balls.Enclosure:
+    def enclose(net: LNNet, X: np.ndarray, *, precision: int) -> enclosure.Enclosure:
         tried.append(precision)
-        return balls.enclose(net, X, precision=precision)
+        return enclosure.enclose(net, X, precision=precision)
 
     tie = LNNet((Layer([[1.0], [0.0], [0.0]], [0.0, 0.0, 1.0]),), Layer([[1.0, 1.0, 1.0]], [0.0]), (0, 1))
     monkeypatch.setattr(shattering, "enclose", enclose)
@@ -175,7 +175,9 @@ def test_precision_doubles_up_to_the_limit_and_is_told(tmp_path: Path, monkeypat
 
 
 def test_a_score_that_may_be_zero_is_undecided() -> None:
-    enclosed = balls.enclose(LNNet((), Layer([[1.0]], [0.0]), (0, 1)), np.array([[1.0], [2.0]]), precision=64)
+    enclosed = enclosure.enclose(
+        LNNet((), Layer([[1.0]], [0.0]), (0, 1)), np.array([[1.0], [2.0]]), precision=64
+    )
     touching = replace(enclosed, scores=[[arb(1, 1)], [arb(2)]])
     assert shattering._signed(touching, np.array([1, 1])) == ([0], 2.0)
 

@@ -25,6 +25,7 @@ from lntheory.errors import (  # noqa: E402
     UndecidedError,
 )
 from lntheory.network import Layer, LNNet, Normalization  # noqa: E402
+from lntheory.network.roundoff import score_error  # noqa: E402
 from lntheory.nn import (  # noqa: E402
     GroupLayerNorm,
     GroupRMSNorm,
@@ -35,7 +36,6 @@ from lntheory.nn import (  # noqa: E402
     make_norm,
     to_torch,
 )
-from lntheory.roundoff import score_error  # noqa: E402
 from tests.planar import XOR_X, XOR_Y, xor_net  # noqa: E402
 from tests.strategies import nets  # noqa: E402
 

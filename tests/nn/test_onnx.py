@@ -17,8 +17,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 import lntheory  # noqa: E402
 from lntheory.errors import DegenerateInputError, InvalidInputError  # noqa: E402
 from lntheory.network import Layer, LNNet, Normalization  # noqa: E402
+from lntheory.network.roundoff import score_error  # noqa: E402
 from lntheory.nn import export_onnx, from_torch, to_torch  # noqa: E402
-from lntheory.roundoff import score_error  # noqa: E402
 from tests.planar import XOR_X, XOR_Y, xor_net  # noqa: E402
 from tests.strategies import nets  # noqa: E402
 

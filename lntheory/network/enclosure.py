@@ -1,4 +1,6 @@
-r"""LN-Nets in ball arithmetic: every number is a proved interval (python-flint's `arb`).
+r"""What the layers of an LN-Net do to samples, in ball arithmetic (python-flint's `arb`).
+
+Every number is a proved interval.
 
 Two enclosures of what a net does to a sample:
 
@@ -60,126 +62,31 @@ from flint import arb, arb_mat, fmpq, fmpz, fmpz_mat
 from numpy.typing import NDArray
 
 from lntheory.base.types import FloatArray, Progress
-from lntheory.errors import DegenerateInputError, InvalidInputError, UndecidedError
-from lntheory.exact.rational import to_fmpq
-from lntheory.network import Layer, LNNet, Normalization
+from lntheory.errors import DegenerateInputError, UndecidedError
+from lntheory.network.labels import Label
+from lntheory.network.layer import ArithmeticName, Layer, Normalization
+from lntheory.network.numbers import as_integers
 
-__all__ = ["Enclosure", "enclose", "group_layer_norm", "layer_norm", "rms_norm"]
+__all__ = [
+    "Enclosure",
+    "Network",
+    "centred_row",
+    "decided_classes",
+    "enclose",
+    "rounded_scores",
+    "rounded_trace",
+    "scaled_row",
+    "starting_precision",
+    "winner",
+]
 
 _T = TypeVar("_T")
 
 MAX_PRECISION = 1 << 16
 """Bits at which predictions of a dyadic net give up."""
 
-# ------------------------------------------------------------------------------------- normalizations
 
-
-def layer_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any]:
-    """Balls that enclose LN(x) = (x - mean(x)) / sqrt(var(x) + eps), along the last axis.
-
-    Parameters
-    ----------
-    x : array_like, shape (..., n_features)
-        Exact numbers (int, float, Fraction, Decimal, fmpq; a float is the rational that it is), or balls.
-    eps : float, default 0
-    precision : int, default 128
-        Bits. Of exact numbers each entry is enclosed to about this relative accuracy; of balls, the result is
-        as wide as they make it.
-
-    Returns
-    -------
-    ndarray of arb, the shape of x
-
-    Raises
-    ------
-    DegenerateInputError
-        If eps is 0 and a row of exact numbers has zero variance; decided exactly.
-    UndecidedError
-        If a row of balls may have zero variance.
-
-    Examples
-    --------
-    >>> print(layer_norm([1, 2, 3], precision=53)[0])
-    [-1.22474487139159 +/- 9.52e-16]
-    """
-    return _normalized(x, Normalization("layer_norm", eps=eps), precision)
-
-
-def rms_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any]:
-    """Balls that enclose x / sqrt(mean(x**2) + eps), along the last axis; otherwise as `layer_norm`.
-
-    Examples
-    --------
-    >>> print(rms_norm([3, -4, 0, 0])[0].str(30))
-    [1.20000000000000000000000000000 +/- 3e-34]
-    """
-    return _normalized(x, Normalization("rms_norm", eps=eps), precision)
-
-
-def group_layer_norm(
-    x: Any,
-    *,
-    num_groups: int | None = None,
-    group_size: int | None = None,
-    eps: float = 0.0,
-    precision: int = 128,
-) -> NDArray[Any]:
-    """Balls that enclose LN of each of `num_groups` equal groups (or groups of `group_size`).
-
-    Groups are of neighbours along the last axis; otherwise as `layer_norm`. Give one of `num_groups` and
-    `group_size`.
-
-    Examples
-    --------
-    >>> [int(ball.unique_fmpz()) for ball in group_layer_norm([5, 7, 2, 1], group_size=2)]
-    [-1, 1, 1, -1]
-    """
-    if (num_groups is None) == (group_size is None):
-        raise InvalidInputError("give exactly one of num_groups and group_size")
-    if group_size is not None:
-        width = (np.shape(np.asarray(x, dtype=object)) or (0,))[-1]
-        if isinstance(group_size, bool) or not isinstance(group_size, (int, np.integer)) or group_size < 1:
-            raise InvalidInputError(f"group_size={group_size!r}; it must be a positive integer")
-        if width % group_size:
-            raise InvalidInputError(f"group_size={group_size} does not divide the {width} features")
-        num_groups = width // group_size
-    return _normalized(x, Normalization("group_layer_norm", num_groups, eps), precision)
-
-
-def _normalized(x: Any, norm: Normalization, precision: int) -> NDArray[Any]:
-    try:
-        rows = np.array(x, dtype=object)
-    except ValueError:
-        raise InvalidInputError("x has rows of different lengths") from None
-    if rows.ndim == 0 or rows.size == 0:
-        raise InvalidInputError(f"x has shape {rows.shape}; give at least one row of numbers")
-    norm.check_width(rows.shape[-1], "x")
-    result = np.empty(rows.shape, dtype=object)
-    with flint.ctx.workprec(precision + 16):  # the 16 pay for the dozen roundings of one row
-        for at in np.ndindex(rows.shape[:-1]):
-            where = f"sample {at[0] if len(at) == 1 else at}" if at else "the row"
-            balls = _scaled(_centred([_exact(value, where) for value in rows[at]], norm), norm)
-            if balls is None:
-                raise DegenerateInputError(f"{where} has zero variance, where {norm.kind} is undefined")
-            if not all(ball.is_finite() for ball in balls):
-                raise UndecidedError(f"{where}: the ball of its variance contains zero; use narrower balls")
-            result[at] = balls
-    return result
-
-
-def _exact(value: Any, where: str) -> Any:
-    """A number as fmpq, a ball as arb."""
-    if isinstance(value, arb):
-        if not value.is_finite():
-            raise InvalidInputError(f"{where}: {value} is not finite")
-        if not value.is_exact():
-            return value
-        man, exp = value.man_exp()
-        return fmpq(man) * fmpq(2) ** int(exp)
-    return to_fmpq(value, where)
-
-
-def _centred(row: Sequence[Any], norm: Normalization) -> list[Any]:
+def centred_row(row: Sequence[Any], norm: Normalization) -> list[Any]:
     """Every group less its mean (the row itself for RMSNorm), in the arithmetic of the entries."""
     if norm.kind == "rms_norm":
         return list(row)
@@ -193,7 +100,7 @@ def _centred(row: Sequence[Any], norm: Normalization) -> list[Any]:
     return result
 
 
-def _scaled(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
+def scaled_row(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
     """A centred row divided by the deviation of its groups; None if one is exactly zero, NaN if it may be."""
     size = len(row) // (norm.num_groups or 1)
     result = []
@@ -208,6 +115,40 @@ def _scaled(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
 
 
 # ---------------------------------------------------------------------------------------- whole nets
+
+
+class Network(Protocol):
+    """What is asked of a net here. `LNNet` is one, and stands above this module, which it calls."""
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The normalized layers."""
+        ...
+
+    @property
+    def readout(self) -> Layer:
+        """The affine map to the scores."""
+        ...
+
+    @property
+    def normalization(self) -> Normalization:
+        """What follows every layer."""
+        ...
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes of the scores."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """Number of layers."""
+        ...
+
+    @property
+    def arithmetic(self) -> ArithmeticName:
+        """How the parameters are held."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -238,12 +179,12 @@ class Enclosure:
     precision: int
 
 
-def enclose(net: LNNet, X: FloatArray, *, precision: int, progress: Progress | None = None) -> Enclosure:
+def enclose(net: Network, X: FloatArray, *, precision: int, progress: Progress | None = None) -> Enclosure:
     """Enclose the points after the last layer and the scores of every sample, at one precision.
 
     Parameters
     ----------
-    net : LNNet
+    net : LNNet, or anything that has its layers
     X : ndarray of float64, shape (n_samples, n_features)
         Read as the rationals that they are.
     precision : int
@@ -257,12 +198,13 @@ def enclose(net: LNNet, X: FloatArray, *, precision: int, progress: Progress | N
 
     Examples
     --------
+    >>> from lntheory.network import Layer, LNNet
     >>> net = LNNet([Layer([[1], [0], [0]], [0, 0, 1])], Layer([[1, -1, 0]], [0]), ["low", "high"])
     >>> print(enclose(net, np.array([[3.0]]), precision=53).scores[0][0])
     [2.40535117721182 +/- 2.62e-15]
     """
     with flint.ctx.workprec(precision):
-        state = _start(net, X)
+        state = propagation(net, X)
         for k in range(net.depth):
             state.advance(k)
             if progress is not None:
@@ -272,7 +214,7 @@ def enclose(net: LNNet, X: FloatArray, *, precision: int, progress: Progress | N
         return Enclosure(points, scores, state.lost, state.degenerate, state.method, precision)
 
 
-def starting_precision(net: LNNet) -> int:
+def starting_precision(net: Network) -> int:
     """Bits to try first: what the parameters carry, rounded up to whole machine words, at least two."""
     if net.arithmetic == "float64":
         return 128
@@ -283,7 +225,7 @@ def starting_precision(net: LNNet) -> int:
     return int(64 * max(2, -(-widest // 64)))
 
 
-class _State(Protocol):
+class Propagation(Protocol):
     """Enclosures of all samples, one layer further at every `advance` (called at the working precision)."""
 
     method: str
@@ -295,18 +237,18 @@ class _State(Protocol):
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]: ...
 
 
-def _start(net: LNNet, X: FloatArray) -> _State:
+def propagation(net: Network, X: FloatArray) -> Propagation:
     norm = net.normalization
     on_circle = norm.kind == "layer_norm" and norm.eps == 0 and all(layer.n_out == 3 for layer in net.layers)
-    return _Arcs(net, X) if on_circle and net.depth else _Balls(net, X)
+    return Arcs(net, X) if on_circle and net.depth else Balls(net, X)
 
 
-class _Arcs:
+class Arcs:
     """The arcs of the module's docstring: per sample v₁, v₂ (exact), s (a ball) and [-ρ, ρ] (a ball)."""
 
     method = "arcs"
 
-    def __init__(self, net: LNNet, X: FloatArray) -> None:
+    def __init__(self, net: Network, X: FloatArray) -> None:
         self.net = net
         self.lost: dict[int, int] = {}
         self.degenerate: dict[int, int] = {}
@@ -317,7 +259,7 @@ class _Arcs:
         if k == 0:
             self._begin()
             return
-        plane = _planar(self.net.layers[k])
+        plane = plane_of(self.net.layers[k])
         if plane.is_zero:
             self.degenerate.update((i, k) for i in range(len(self.arcs)) if i not in self.degenerate)
         # What is linear in (v₁, v₂, s, ρ) is done for all samples at once: the rest costs a call a number.
@@ -385,16 +327,16 @@ class _Arcs:
         return np.column_stack([plane, -plane.sum(axis=1)]) + 0.0, rows[:, 2].astype(np.bool_)
 
 
-class _Balls:
+class Balls:
     """Every coordinate a ball: the general enclosure."""
 
     method = "balls"
 
-    def __init__(self, net: LNNet, X: FloatArray) -> None:
+    def __init__(self, net: Network, X: FloatArray) -> None:
         self.net = net
         self.lost: dict[int, int] = {}
         self.degenerate: dict[int, int] = {}
-        integers, exponent = _integers(X)
+        integers, exponent = as_integers(X)
         unit = arb(2) ** exponent
         self.rows: list[list[arb]] = [[arb(value) * unit for value in row] for row in integers]
         self._first = _exact_affine(net.layers[0], X) if net.depth else None
@@ -410,7 +352,7 @@ class _Balls:
             rows = _affine(self.net.layers[k], self.rows)
         self.rows = []
         for i, row in enumerate(rows):
-            scaled = _scaled(_centred(row, norm), norm)
+            scaled = scaled_row(centred_row(row, norm), norm)
             if scaled is None:
                 self.degenerate.setdefault(i, k)
             elif i not in self.degenerate and not all(ball.is_finite() for ball in scaled):
@@ -421,8 +363,8 @@ class _Balls:
         return self.rows
 
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """As `_Arcs.rounded`, here every coordinate to less than a unit in its last place."""
-        rounded = [_rounded(row) for row in self.rows]
+        """As `Arcs.rounded`, here every coordinate to less than a unit in its last place."""
+        rounded = [rounded_row(row) for row in self.rows]
         unknown = [math.nan] * len(self.rows[0])
         points = np.array([unknown if row is None else row for row in rounded], dtype=np.float64)
         return points, np.array([row is not None for row in rounded])
@@ -438,7 +380,7 @@ def _affine(layer: Layer, rows: list[list[arb]]) -> list[list[arb]]:
     ]
 
 
-class _Plane(NamedTuple):
+class PlaneMap(NamedTuple):
     """A layer from circle to circle, in the terms of the module's docstring, at the working precision."""
 
     a1: tuple[arb, arb]  # A, exact
@@ -451,8 +393,8 @@ class _Plane(NamedTuple):
     is_zero: bool  # the layer maps everything to zero variance
 
 
-def _planar(layer: Layer) -> _Plane:
-    rows = _integers(np.column_stack([layer.weight, layer.bias]))[0]
+def plane_of(layer: Layer) -> PlaneMap:
+    rows = as_integers(np.column_stack([layer.weight, layer.bias]))[0]
     # On the circle x₃ = -x₁ - x₂, hence column differences; centring three outputs, times 3, hence row sums.
     columns = [[row[0] - row[2], row[1] - row[2], row[3]] for row in rows]
     totals = [a + b + c for a, b, c in zip(*columns, strict=True)]
@@ -462,7 +404,7 @@ def _planar(layer: Layer) -> _Plane:
     g1 = arb(c1 * (2 * a22 - a21) - c2 * (2 * a12 - a11)) / root_6
     g2 = arb(c1 * (a22 - 2 * a21) - c2 * (a12 - 2 * a11)) / root_6
     more_than_2_over_root_3 = arb("1.2")
-    return _Plane(
+    return PlaneMap(
         a1=(arb(a11), arb(a12)),
         a2=(arb(a21), arb(a22)),
         c=(arb(c1) * root_2_3, arb(c2) * root_2_3),
@@ -476,28 +418,12 @@ def _planar(layer: Layer) -> _Plane:
 
 def _exact_affine(layer: Layer, X: FloatArray) -> tuple[list[list[fmpz]], int]:
     """weight x + bias of every sample as integers times 2**exponent (the returned one)."""
-    samples, below = _integers(X)
-    rows, exponent = _integers(np.column_stack([layer.weight, layer.bias]))
+    samples, below = as_integers(X)
+    rows, exponent = as_integers(np.column_stack([layer.weight, layer.bias]))
     weight = fmpz_mat([row[:-1] for row in rows]).transpose()
     bias = [row[-1] << -below for row in rows]
     products = (fmpz_mat(samples) * weight).tolist()
     return [[a + b for a, b in zip(row, bias, strict=True)] for row in products], below + exponent
-
-
-def _integers(array: NDArray[Any]) -> tuple[list[list[fmpz]], int]:
-    """A matrix of floats or dyadic Fractions as integers times 2**exponent, exponent <= 0."""
-    if array.dtype == object:
-        shift = max(value.denominator.bit_length() - 1 for value in array.flat)
-        return [
-            [fmpz((value.numerator << shift) // value.denominator) for value in row] for row in array
-        ], -shift
-    mantissas, exponents = np.frexp(array)
-    whole = (mantissas * 2.0**53).astype(np.int64)
-    powers = exponents.astype(np.int64) - 53
-    lowest = min(0, int(powers[whole != 0].min(initial=0)))
-    shifts = np.where(whole != 0, powers - lowest, 0)
-    rows = zip(whole.tolist(), shifts.tolist(), strict=True)
-    return [[fmpz(m) << e for m, e in zip(row, by, strict=True)] for row, by in rows], lowest
 
 
 def _arbs(array: NDArray[Any]) -> list[list[arb]]:
@@ -526,7 +452,7 @@ def _beats(lead: arb, wins_ties: bool) -> bool:
     return bool(lead > 0) or (wins_ties and bool(lead >= 0))
 
 
-def decided_classes(net: LNNet, X: FloatArray) -> NDArray[np.intp]:
+def decided_classes(net: Network, X: FloatArray) -> NDArray[np.intp]:
     """Index of the predicted class of every sample, proved; see `LNNet.predict`."""
 
     def decide(left: list[int], precision: int) -> list[int | None]:
@@ -537,25 +463,25 @@ def decided_classes(net: LNNet, X: FloatArray) -> NDArray[np.intp]:
     return np.array(_until_decided(net, X, decide), dtype=np.intp)
 
 
-def rounded_scores(net: LNNet, X: FloatArray) -> FloatArray:
+def rounded_scores(net: Network, X: FloatArray) -> FloatArray:
     """The scores of every sample as float64, off by less than one unit in the last place."""
 
     def decide(left: list[int], precision: int) -> list[list[float] | None]:
         enclosure = enclose(net, X[left], precision=precision)
         _require_defined(enclosure.degenerate, left)
-        return [_rounded(scores) for scores in enclosure.scores]
+        return [rounded_row(scores) for scores in enclosure.scores]
 
     return np.array(_until_decided(net, X, decide), dtype=np.float64)
 
 
-def rounded_trace(net: LNNet, X: FloatArray, progress: Progress | None = None) -> list[FloatArray]:
+def rounded_trace(net: Network, X: FloatArray, progress: Progress | None = None) -> list[FloatArray]:
     """The points after every layer as float64; see `LNNet.trace`."""
     layers = [np.empty((len(X), layer.n_out)) for layer in net.layers]
 
     def decide(left: list[int], precision: int) -> list[bool | None]:
         decided = np.ones(len(left), dtype=np.bool_)
         with flint.ctx.workprec(precision):
-            state = _start(net, X[left])
+            state = propagation(net, X[left])
             for k, points in enumerate(layers):
                 state.advance(k)
                 _require_defined(state.degenerate, left)
@@ -577,7 +503,7 @@ def _require_defined(degenerate: dict[int, int], left: list[int]) -> None:
 
 
 def _until_decided(
-    net: LNNet, X: FloatArray, decide: Callable[[list[int], int], Sequence[_T | None]]
+    net: Network, X: FloatArray, decide: Callable[[list[int], int], Sequence[_T | None]]
 ) -> list[_T]:
     """Decide every sample, doubling the precision for those that are left."""
     results: dict[int, _T] = {}
@@ -599,7 +525,7 @@ def _until_decided(
         precision *= 2
 
 
-def _rounded(balls: list[arb]) -> list[float] | None:
+def rounded_row(balls: list[arb]) -> list[float] | None:
     """The midpoints as float64 if every ball is much narrower than a unit in the last place there."""
     smallest = arb((1, -1080))
     if all(ball.rel_accuracy_bits() >= 60 or abs(ball) < smallest for ball in balls):

@@ -60,8 +60,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lntheory.base.types import FloatArray
+from lntheory.base.validation import as_exact_samples
 from lntheory.errors import InvalidInputError
-from lntheory.network import Layer, LNNet, Normalization, samples_of
+from lntheory.network.layer import Layer, Normalization
+from lntheory.network.net import LNNet
 
 __all__ = ["DTypeName", "score_error"]
 
@@ -113,7 +115,7 @@ def score_error(net: LNNet, X: ArrayLike, dtype: DTypeName = "float64") -> Float
     if dtype not in _UNIT:
         raise InvalidInputError(f"dtype={dtype!r}; choose float64 or float32")
     _require_parameters(net, dtype)
-    samples = samples_of(X, net.n_features)
+    samples = as_exact_samples(X, net.n_features)
     trace = net.trace(samples)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         given = samples.astype(dtype).astype(np.float64)

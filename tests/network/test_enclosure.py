@@ -15,9 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lntheory.errors import DegenerateInputError, InvalidInputError, UndecidedError
-from lntheory.exact import balls
-from lntheory.exact.balls import enclose, group_layer_norm, layer_norm, rms_norm
-from lntheory.network import Layer, LNNet, Normalization
+from lntheory.exact.normalization import group_layer_norm, layer_norm, rms_norm
+from lntheory.network import Layer, LNNet, Normalization, enclosure
+from lntheory.network.enclosure import enclose
+from lntheory.network.numbers import as_integers
 from tests.highprecision import forward
 from tests.planar import E, look_from
 from tests.strategies import nets, norm_rows
@@ -188,7 +189,7 @@ def test_arcs_stay_narrow_where_balls_do_not(deep: Any, monkeypatch: pytest.Monk
         assert all(
             contains(ball, value) and ball.rad() < 1e-25 for ball, value in zip(row, values, strict=True)
         )
-    monkeypatch.setattr(balls, "_start", balls._Balls)
+    monkeypatch.setattr(enclosure, "propagation", enclosure.Balls)
     naive = enclose(net, X, precision=128)
     assert naive.method == "balls"
     assert set(naive.lost) == set(range(len(X)))
@@ -213,25 +214,25 @@ def test_rounding_is_accounted_for(deep: Any, monkeypatch: pytest.MonkeyPatch) -
     traces = [truth[0] for truth in (forward(net, x) for x in X) if truth is not None]
 
     def kept() -> list[bool]:
-        state = balls._Arcs(net, X)
+        state = enclosure.Arcs(net, X)
         result = []
         for k in range(net.depth):
             with flint.ctx.workprec(40):
                 state.advance(k)
             with flint.ctx.workprec(300):
-                sharp = balls._Arcs(net, X)
+                sharp = enclosure.Arcs(net, X)
                 sharp.arcs = [(v, w, (v * (v + w) + w * w).sqrt(), rho) for v, w, _, rho in state.arcs]
                 points = sharp.points()
             result += [contains(row[0], trace[k][0]) for row, trace in zip(points, traces, strict=True)]
         return result
 
     assert all(kept())
-    keep = balls._Arcs._keep
+    keep = enclosure.Arcs._keep
 
     def forget(self: Any, arcs: Any, k: int) -> None:
         keep(self, [(v1, v2, s, arb(0)) for v1, v2, s, _ in arcs], k)
 
-    monkeypatch.setattr(balls._Arcs, "_keep", forget)
+    monkeypatch.setattr(enclosure.Arcs, "_keep", forget)
     assert not any(kept())
 
 
@@ -243,7 +244,7 @@ def arc_holds_image(layer: Layer, angle: float, radius: float) -> bool:
     """Whether the image of an arc, as enclosed, holds the images of points across the arc."""
     net = LNNet([Layer(np.eye(3), np.zeros(3)), layer], Layer(np.ones((1, 3)), [0]), [0, 1])
     with flint.ctx.workprec(80):
-        state = balls._Arcs(net, on_circle(angle)[None, :])
+        state = enclosure.Arcs(net, on_circle(angle)[None, :])
         state.advance(0)
         ((v1, v2, s, rho),) = state.arcs
         state.arcs = [(v1, v2, s, rho + s * arb(0, radius))]
@@ -271,13 +272,13 @@ def test_a_smaller_derivative_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
     (Coordinates move at most √2 per unit of angle; the three reach that at angles 60 degrees apart.)
     """
-    plane = balls._planar
+    plane = enclosure.plane_of
 
     def smaller(layer: Layer) -> Any:
         true = plane(layer)
         return true._replace(det=true.det * 0.75, g=(true.g[0] * 0.75, true.g[1] * 0.75))
 
-    monkeypatch.setattr(balls, "_planar", smaller)
+    monkeypatch.setattr(enclosure, "plane_of", smaller)
     assert not all(arc_holds_image(*random_layer(seed), 1e-6) for seed in range(20))
 
 
@@ -336,29 +337,29 @@ def test_precision_is_restored_and_progress_reported() -> None:
 
 
 def test_only_narrow_balls_are_rounded() -> None:
-    assert balls._rounded([arb(3), arb(1, 2**-70)]) == [3.0, 1.0]
-    assert balls._rounded([arb(3), arb(1, 2**-40)]) is None
-    assert balls._rounded([arb((1, -1100), 0) + arb(0, 1) * arb((1, -1101))]) == [0.0]
-    assert balls._rounded([arb(0, 1e-300)]) is None
-    assert balls._rounded([arb("nan")]) is None
+    assert enclosure.rounded_row([arb(3), arb(1, 2**-70)]) == [3.0, 1.0]
+    assert enclosure.rounded_row([arb(3), arb(1, 2**-40)]) is None
+    assert enclosure.rounded_row([arb((1, -1100), 0) + arb(0, 1) * arb((1, -1101))]) == [0.0]
+    assert enclosure.rounded_row([arb(0, 1e-300)]) is None
+    assert enclosure.rounded_row([arb("nan")]) is None
 
 
 def test_winner() -> None:
     wide, nan = arb(0, 1), arb("nan")
-    assert balls.winner([arb(1), arb(2)], 2) == 1
-    assert balls.winner([arb(2), arb(2), arb(1)], 3) == 0  # the first of exactly equal ones
-    assert balls.winner([arb(1), arb(2), arb(2)], 3) == 1
-    assert balls.winner([wide, arb(0)], 2) is None
-    assert balls.winner([nan, arb(0)], 2) is None
-    assert [balls.winner([arb(v)], 2) for v in (1, 0, -1)] == [1, 0, 0]
-    assert balls.winner([wide], 2) is None
-    assert balls.winner([nan], 2) is None
-    assert balls.winner([nan], 1) == 0
+    assert enclosure.winner([arb(1), arb(2)], 2) == 1
+    assert enclosure.winner([arb(2), arb(2), arb(1)], 3) == 0  # the first of exactly equal ones
+    assert enclosure.winner([arb(1), arb(2), arb(2)], 3) == 1
+    assert enclosure.winner([wide, arb(0)], 2) is None
+    assert enclosure.winner([nan, arb(0)], 2) is None
+    assert [enclosure.winner([arb(v)], 2) for v in (1, 0, -1)] == [1, 0, 0]
+    assert enclosure.winner([wide], 2) is None
+    assert enclosure.winner([nan], 2) is None
+    assert enclosure.winner([nan], 1) == 0
 
 
 @given(st.lists(st.lists(finite, min_size=2, max_size=2), min_size=1, max_size=4))
 def test_integers_are_exact(rows: list[list[float]]) -> None:
-    integers, exponent = balls._integers(np.array(rows))
+    integers, exponent = as_integers(np.array(rows))
     assert exponent <= 0
     assert [[Fraction(int(v)) * Fraction(2) ** exponent for v in row] for row in integers] == [
         [Fraction(v) for v in row] for row in rows
@@ -370,7 +371,7 @@ def test_rounding_a_point_needs_a_narrow_arc() -> None:
     net = LNNet([Layer(np.eye(3), np.zeros(3))], Layer(np.ones((1, 3)), [0]), [0, 1])
     for exponent, narrow in ((-54, False), (-57, True)):
         with flint.ctx.workprec(128):
-            state = balls._Arcs(net, on_circle(0.7)[None, :])
+            state = enclosure.Arcs(net, on_circle(0.7)[None, :])
             state.advance(0)
             exact_points = state.points()[0]
             state.arcs = [(v1, v2, s, rho + s * arb(0, 2.0**exponent)) for v1, v2, s, rho in state.arcs]
@@ -397,8 +398,8 @@ def test_the_derivative_is_bounded_across_the_arc(
     """
     angles = np.linspace(0, 2 * np.pi, 200)
     assert all(arc_holds_image(layer, angle, 0.1) for angle in angles)
-    plane = balls._planar
-    monkeypatch.setattr(balls, "_planar", lambda layer: plane(layer)._replace(**{slack: arb(0)}))
+    plane = enclosure.plane_of
+    monkeypatch.setattr(enclosure, "plane_of", lambda layer: plane(layer)._replace(**{slack: arb(0)}))
     assert not all(arc_holds_image(layer, angle, 0.1) for angle in angles)
 
 
@@ -406,9 +407,9 @@ def test_every_normalization_takes_its_epsilon() -> None:
     """eps = 1/2 is exact: the squares of the outputs are rational."""
     row = [3, -4, 0, 1]
     for function, squares in (
-        (balls.layer_norm, Fraction(9) / (Fraction(26, 4) + Fraction(1, 2))),
-        (balls.rms_norm, Fraction(9) / (Fraction(26, 4) + Fraction(1, 2))),
-        (lambda x, eps: balls.group_layer_norm(x, num_groups=2, eps=eps), Fraction(49, 4) / Fraction(51, 4)),
+        (layer_norm, Fraction(9) / (Fraction(26, 4) + Fraction(1, 2))),
+        (rms_norm, Fraction(9) / (Fraction(26, 4) + Fraction(1, 2))),
+        (lambda x, eps: group_layer_norm(x, num_groups=2, eps=eps), Fraction(49, 4) / Fraction(51, 4)),
     ):
         out = function(row, eps=0.5)
         assert (out[0] ** 2 - arb(squares.numerator) / squares.denominator).contains(0)
@@ -418,9 +419,9 @@ def test_every_normalization_takes_its_epsilon() -> None:
 
 def test_ragged_rows_are_named() -> None:
     with pytest.raises(InvalidInputError, match=r"^x has rows of different lengths"):
-        balls.layer_norm([np.zeros((2, 3)), np.zeros((2, 4))])
+        layer_norm([np.zeros((2, 3)), np.zeros((2, 4))])
     with pytest.raises(InvalidInputError, match=r"^give exactly one of num_groups and group_size"):
-        balls.group_layer_norm([1, 2, 3, 4])
+        group_layer_norm([1, 2, 3, 4])
 
 
 def dyadic_net(kind: str = "layer_norm") -> LNNet:
@@ -438,7 +439,7 @@ def test_what_is_rounded_does_not_depend_on_where_the_precision_starts(
     net, X = dyadic_net(kind), np.array([[1.0, 0.3], [-2.0, 5.0], [0.1, -0.7]])
     assert net.arithmetic == "dyadic"
     trace, scores, classes = net.trace(X), net.decision_function(X), net.predict(X)
-    monkeypatch.setattr(balls, "starting_precision", lambda net: 20)
+    monkeypatch.setattr(enclosure, "starting_precision", lambda net: 20)
     for points, again in zip(trace, net.trace(X), strict=True):
         np.testing.assert_allclose(points, again, rtol=LAYER_NORM, atol=0)
     np.testing.assert_allclose(scores, net.decision_function(X), rtol=LAYER_NORM, atol=0)

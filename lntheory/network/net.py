@@ -20,22 +20,24 @@ import hashlib
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lntheory.base import jsonfile
+from lntheory.base.fields import require_fields
 from lntheory.base.types import FloatArray
-from lntheory.base.validation import as_samples
+from lntheory.base.validation import as_exact_samples
 from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError, excerpt
+from lntheory.network import enclosure
+from lntheory.network.labels import as_classes, label_array
+from lntheory.network.layer import Layer, Normalization
+from lntheory.network.numbers import as_list
 from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
 
 __all__ = ["LNNet", "Label", "Layer", "Normalization"]
@@ -44,299 +46,14 @@ FORMAT = "lntheory.lnnet"
 VERSION = 1
 
 Kind = Literal["layer_norm", "rms_norm", "group_layer_norm"]
-Arithmetic = Literal["float64", "dyadic"]
+ArithmeticName = Literal["float64", "dyadic"]
 Label = str | int | float | bool
-
-_MOST_BITS = 100_000  # of a dyadic number's mantissa or exponent: a longer one is a mistake or an attack
-_DYADIC = re.compile(r"(-?(?:0|[1-9][0-9]*))p(-?(?:0|[1-9][0-9]*))", re.ASCII)
 
 
 # ---------------------------------------------------------------------------------------------- numbers
 
 
-def _is_double(value: Fraction) -> bool:
-    try:
-        return Fraction(float(value)) == value
-    except OverflowError:
-        return False
-
-
-def _dyadic(value: Any, where: str) -> Fraction:
-    """`value` as the exact rational that it is, refusing what is not integer * 2^exponent."""
-    if isinstance(value, (bool, np.bool_, complex, np.complexfloating, str)):
-        raise InvalidInputError(f"{where}: {value!r} is not a real number")
-    try:
-        if isinstance(value, flint.fmpq):
-            exact = Fraction(int(value.p), int(value.q))
-        elif isinstance(value, (flint.fmpz, np.integer)):
-            exact = Fraction(int(value))
-        elif isinstance(value, (float, np.floating)):
-            exact = Fraction(*value.as_integer_ratio())
-        else:
-            exact = Fraction(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"{where}: {value!r} is not a finite real number") from None
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _MOST_BITS:
-        raise InvalidInputError(f"{where}: the number needs more than {_MOST_BITS} bits; round it")
-    if exact.denominator & (exact.denominator - 1):
-        raise InvalidInputError(
-            f"{where}: {exact} is not a binary number (its denominator is no power of two); round it to one"
-        )
-    return exact
-
-
-def _parameters(values: Any, ndim: int, name: str) -> NDArray[Any]:
-    """A read-only float64 array if every entry is exactly a float64, else an object array of Fractions."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
-            array = np.array(values, dtype=object)
-    except (ValueError, TypeError, OverflowError):
-        raise InvalidInputError(
-            f"{name}: rows of different lengths; give a {ndim}-dimensional array"
-        ) from None
-    if array.ndim != ndim or 0 in array.shape:
-        raise InvalidInputError(
-            f"{name} has shape {array.shape}; expected a non-empty {ndim}-dimensional array"
-        )
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise InvalidInputError(f"{name}{list(first)} is {array[first]}; parameters must be finite")
-        result: NDArray[Any] = np.array(array, dtype=np.float64)
-    else:
-        exact = [_dyadic(value, f"{name}{list(at)}") for at, value in np.ndenumerate(array)]
-        result = np.array(exact, dtype=object).reshape(array.shape)
-        if all(map(_is_double, exact)):
-            result = result.astype(np.float64)
-            # Fractions have no signed zero, floats do: keep the bits that were given.
-            for at, value in np.ndenumerate(array):
-                if isinstance(value, (float, np.floating)):
-                    result[at] = value
-    result.setflags(write=False)
-    return result
-
-
-def _as_fractions(array: NDArray[Any]) -> NDArray[Any]:
-    exact = [value if isinstance(value, Fraction) else Fraction(float(value)) for value in array.flat]
-    result: NDArray[Any] = np.array(exact, dtype=object).reshape(array.shape)
-    result.setflags(write=False)
-    return result
-
-
-def _encode(value: Any) -> float | str:
-    """The JSON form of a parameter: a number where float64 holds it, else ``"<integer>p<exponent>"``."""
-    if not isinstance(value, Fraction):
-        return float(value)
-    if _is_double(value):
-        return float(value)
-    numerator, exponent = value.numerator, 1 - value.denominator.bit_length()
-    if exponent == 0:
-        twos = (numerator & -numerator).bit_length() - 1
-        numerator, exponent = numerator >> twos, twos
-    return f"{flint.fmpz(numerator)}p{exponent}"
-
-
-def _decode(value: Any, where: str) -> float | Fraction:
-    if isinstance(value, str):
-        match = _DYADIC.fullmatch(value)
-        if match is None:
-            raise FileFormatError(f'{where}: {excerpt(value)} is not of the form "<integer>p<exponent>"')
-        if len(match[1]) > _MOST_BITS * 0.302 or len(match[2]) > 8 or abs(int(match[2])) > _MOST_BITS:
-            raise FileFormatError(f"{where}: {excerpt(value)} needs more than {_MOST_BITS} bits")
-        return Fraction(int(flint.fmpz(match[1]))) * Fraction(2) ** int(match[2])
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or value != value
-        or abs(value) == math.inf
-    ):
-        raise FileFormatError(f"{where}: {excerpt(value)} is not a finite float64 number")
-    if isinstance(value, int) and not _is_double(Fraction(value)):
-        raise FileFormatError(
-            f'{where}: the integer {excerpt(value)} is not a float64; write it as the string "<integer>p0"'
-        )
-    return float(value)
-
-
 # ------------------------------------------------------------------------------------------------ values
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class Layer:
-    """An affine map ``x -> weight @ x + bias``.
-
-    Parameters
-    ----------
-    weight : array_like, shape (n_out, n_in)
-        Finite floats, integers or fractions whose denominators are powers of two.
-    bias : array_like, shape (n_out,)
-
-    Attributes
-    ----------
-    weight, bias : read-only ndarray
-        float64 where every parameter is exactly a float64, else objects of type `fractions.Fraction`.
-        Two layers are equal if all parameters agree to the bit.
-
-    Raises
-    ------
-    InvalidInputError
-        On NaN, infinities, non-binary fractions or shapes that do not fit.
-
-    Examples
-    --------
-    >>> Layer([[1, 2], [3, 4]], [0, 0.5])
-    Layer(n_in=2, n_out=2, arithmetic='float64')
-    >>> from fractions import Fraction
-    >>> Layer([[1, Fraction(1, 2**2000)]], [0]).arithmetic
-    'dyadic'
-    """
-
-    weight: NDArray[Any]
-    bias: NDArray[Any]
-
-    def __init__(self, weight: Any, bias: Any) -> None:
-        weight = _parameters(weight, 2, "weight")
-        bias = _parameters(bias, 1, "bias")
-        if len(bias) != len(weight):
-            raise InvalidInputError(
-                f"bias has {len(bias)} numbers for the {len(weight)} rows of weight; give one a row"
-            )
-        if object in (weight.dtype, bias.dtype):
-            weight, bias = _as_fractions(weight), _as_fractions(bias)
-        object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "bias", bias)
-
-    @property
-    def n_in(self) -> int:
-        """Number of inputs."""
-        return int(self.weight.shape[1])
-
-    @property
-    def n_out(self) -> int:
-        """Number of outputs."""
-        return int(self.weight.shape[0])
-
-    @property
-    def arithmetic(self) -> Arithmetic:
-        """``"float64"`` or ``"dyadic"``: how the parameters are held."""
-        return "dyadic" if self.weight.dtype == object else "float64"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The layer as a JSON-able mapping."""
-        return {
-            "weight": [[_encode(value) for value in row] for row in self.weight],
-            "bias": [_encode(value) for value in self.bias],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Any, where: str = "layer") -> Layer:
-        """The layer of a mapping as `to_dict` gives it; `where` names it in error messages."""
-        fields = _fields(data, where, {"weight", "bias"}, set())
-        rows = _list(fields["weight"], f"{where}.weight")
-        weight = [[_decode(v, f"{where}.weight[{i}][{j}]") for j, v in enumerate(row)]
-                  for i, row in _rows(rows, f"{where}.weight")]  # fmt: skip
-        given = _list(fields["bias"], f"{where}.bias")
-        if len(given) != len(weight):
-            raise FileFormatError(f"{where}.bias: has {len(given)} numbers, expected {len(weight)}")
-        bias = [_decode(v, f"{where}.bias[{i}]") for i, v in enumerate(given)]
-        return cls(_array(weight), _array(bias))
-
-    def _promoted(self) -> Layer:
-        """The same map with its parameters held as Fractions."""
-        twin = object.__new__(Layer)
-        object.__setattr__(twin, "weight", _as_fractions(self.weight))
-        object.__setattr__(twin, "bias", _as_fractions(self.bias))
-        return twin
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Layer):
-            return NotImplemented
-        return jsonfile.canonical(self.to_dict()) == jsonfile.canonical(other.to_dict())
-
-    def __hash__(self) -> int:
-        return hash(jsonfile.canonical(self.to_dict()))
-
-    def __repr__(self) -> str:
-        return f"Layer(n_in={self.n_in}, n_out={self.n_out}, arithmetic={self.arithmetic!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Layer, (np.array(self.weight), np.array(self.bias))
-
-
-@dataclass(frozen=True)
-class Normalization:
-    """Which normalization follows every affine layer.
-
-    Parameters
-    ----------
-    kind : {"layer_norm", "rms_norm", "group_layer_norm"}
-    num_groups : int, optional
-        Number of groups of ``"group_layer_norm"``; None for the other kinds.
-    eps : float, default 0
-        Divide by ``sqrt(variance + eps)``, as deep-learning frameworks do. At 0 a zero variance is an error.
-
-    Examples
-    --------
-    >>> Normalization("group_layer_norm", num_groups=2)
-    Normalization(kind='group_layer_norm', num_groups=2, eps=0.0)
-    """
-
-    kind: Kind = "layer_norm"
-    num_groups: int | None = None
-    eps: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise InvalidInputError(
-                f"normalization kind {excerpt(self.kind)}; choose one of {', '.join(get_args(Kind))}"
-            )
-        groups: Any = self.num_groups
-        if self.kind != "group_layer_norm":
-            if groups is not None:
-                raise InvalidInputError(
-                    f"num_groups={excerpt(groups)} is only for group_layer_norm; leave it out"
-                )
-        elif isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1:
-            raise InvalidInputError(
-                f"num_groups={excerpt(groups)}; group_layer_norm needs a positive integer"
-            )
-        else:
-            object.__setattr__(self, "num_groups", int(groups))
-        eps: Any = self.eps
-        if isinstance(eps, bool) or not isinstance(eps, (int, float, np.floating)):
-            raise InvalidInputError(f"eps={excerpt(eps)} is not a number")
-        if not 0 <= eps < 2.0**1023:
-            raise InvalidInputError(f"eps={excerpt(eps)}; it must be finite and not negative")
-        object.__setattr__(self, "eps", float(eps) + 0.0)
-
-    def check_width(self, width: int, where: str) -> None:
-        """Raise `InvalidInputError` if `width` neurons cannot be normalized this way."""
-        groups = self.num_groups or 1
-        if width % groups:
-            raise InvalidInputError(f"{where}: {width} neurons do not divide into num_groups={groups}")
-        if self.kind != "rms_norm" and width == groups and self.eps == 0:
-            raise InvalidInputError(
-                f"{where}: {self.kind} of a single neuron is 0/0; use at least two a group"
-            )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The normalization as a JSON-able mapping (defaults left out)."""
-        result: dict[str, Any] = {"kind": self.kind}
-        if self.num_groups is not None:
-            result["num_groups"] = self.num_groups
-        if self.eps:
-            result["eps"] = self.eps
-        return result
-
-    @classmethod
-    def from_dict(cls, data: Any, where: str = "normalization") -> Normalization:
-        """The normalization of a mapping as `to_dict` gives it."""
-        fields = _fields(data, where, {"kind"}, {"num_groups", "eps"})
-        try:
-            return cls(fields["kind"], fields.get("num_groups"), fields.get("eps", 0.0))
-        except (InvalidInputError, TypeError) as error:
-            raise FileFormatError(f"{where}: {error}") from None
 
 
 _LAYER_NORM = Normalization()
@@ -435,7 +152,7 @@ class LNNet:
                     f"{names[k]}.weight has {chain[k].n_in} columns, expected {chain[k - 1].n_out}, "
                     f"the outputs of {names[k - 1]}"
                 )
-        labels = _classes(classes)
+        labels = as_classes(classes)
         rows = readout.n_out
         if rows != len(labels) and not (rows == 1 and len(labels) == 2):
             raise InvalidInputError(
@@ -443,7 +160,7 @@ class LNNet:
                 "(two classes may use one)"
             )
         if any(layer.arithmetic == "dyadic" for layer in chain):
-            chain = [layer._promoted() for layer in chain]
+            chain = [layer.as_dyadic_layer() for layer in chain]
         object.__setattr__(self, "layers", tuple(chain[:-1]))
         object.__setattr__(self, "readout", chain[-1])
         object.__setattr__(self, "classes", labels)
@@ -477,7 +194,7 @@ class LNNet:
         return sum(layer.weight.size + layer.bias.size for layer in (*self.layers, self.readout))
 
     @property
-    def arithmetic(self) -> Arithmetic:
+    def arithmetic(self) -> ArithmeticName:
         """``"float64"`` if every parameter is one, else ``"dyadic"``."""
         return self.readout.arithmetic
 
@@ -534,11 +251,9 @@ class LNNet:
         >>> net.decision_function([[-2.0], [3.0]]).round(3).tolist()
         [-1.604, 2.405]
         """
-        samples = samples_of(X, self.n_features)
+        samples = as_exact_samples(X, self.n_features)
         if self.arithmetic == "dyadic":
-            from lntheory.exact import balls
-
-            scores: FloatArray = balls.rounded_scores(self, samples)
+            scores: FloatArray = enclosure.rounded_scores(self, samples)
         else:
             *_, points = samples, *self._forward(samples)
             scores = _affine(self.readout, points, "readout")
@@ -554,12 +269,10 @@ class LNNet:
         ['low', 'high']
         """
         if self.arithmetic == "dyadic":
-            from lntheory.exact import balls
-
-            winners: NDArray[np.intp] = balls.decided_classes(self, samples_of(X, self.n_features))
+            winners: NDArray[np.intp] = enclosure.decided_classes(self, as_exact_samples(X, self.n_features))
         else:
             winners = self.winners(self.decision_function(X))
-        labels: NDArray[Any] = _label_array(self.classes)[winners]
+        labels: NDArray[Any] = label_array(self.classes)[winners]
         return labels
 
     def trace(self, X: ArrayLike, *, progress: Callable[[int, int], None] | None = None) -> list[FloatArray]:
@@ -588,11 +301,9 @@ class LNNet:
         >>> net.trace([[0.0], [1.0]])[0].round(3).tolist()
         [[-0.707, -0.707, 1.414], [0.707, -1.414, 0.707]]
         """
-        samples = samples_of(X, self.n_features)
+        samples = as_exact_samples(X, self.n_features)
         if self.arithmetic == "dyadic":
-            from lntheory.exact import balls
-
-            return balls.rounded_trace(self, samples, progress)
+            return enclosure.rounded_trace(self, samples, progress)
         layers = []
         for points in self._forward(samples):
             layers.append(points)
@@ -620,7 +331,7 @@ class LNNet:
         >>> net.plain_scores([[3.0]], np.float32).dtype
         dtype('float32')
         """
-        samples = samples_of(X, self.n_features)
+        samples = as_exact_samples(X, self.n_features)
         if self.arithmetic == "dyadic":
             raise InvalidInputError(
                 "a dyadic net has no plain forward pass: its parameters are wider than float64"
@@ -679,9 +390,9 @@ class LNNet:
             raise FileFormatError(
                 f"version: {excerpt(data.get('version'))}, this library reads version {VERSION}"
             )
-        fields = _fields(data, "", required, {"provenance"})
-        layers = _list(fields["layers"], "layers")
-        classes = _list(fields["classes"], "classes")
+        fields = require_fields(data, "", required, {"provenance"})
+        layers = as_list(fields["layers"], "layers")
+        classes = as_list(fields["classes"], "classes")
         try:
             return cls(
                 tuple(Layer.from_dict(layer, f"layers[{k}]") for k, layer in enumerate(layers)),
@@ -732,17 +443,6 @@ class LNNet:
 # ----------------------------------------------------------------------------------------------- float64
 
 
-def samples_of(X: ArrayLike, n_features: int | None = None) -> FloatArray:
-    """`X` as a finite float64 array of shape (n_samples, n_features), or `InvalidInputError`."""
-    samples = as_samples(X)
-    if n_features is not None and samples.shape[1] != n_features:
-        raise InvalidInputError(f"X has {samples.shape[1]} features a sample, the net takes {n_features}")
-    given = np.asarray(X)
-    if given.dtype.kind in "iu" and (samples.astype(given.dtype) != given).any():
-        raise InvalidInputError("X holds integers that no float64 equals; scale the data")
-    return samples
-
-
 def _affine(layer: Layer, points: FloatArray, where: str) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
         result: FloatArray = points @ layer.weight.T + layer.bias
@@ -770,86 +470,6 @@ def _first_degenerate(points: FloatArray, norm: Normalization) -> int:
 
 
 # ------------------------------------------------------------------------------------- labels and fields
-
-
-def as_label(value: Any, where: str) -> Label:
-    """A class label as a Python scalar that JSON can hold."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, (str, int, float)):
-        raise InvalidInputError(f"{where}: {excerpt(value)} is no label; use a str, int, float or bool")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInputError(f"{where}: {value} cannot be a label; use a finite number or a string")
-    return value
-
-
-def _classes(values: Iterable[Any]) -> tuple[Label, ...]:
-    if isinstance(values, str):
-        raise InvalidInputError("classes is one string; give a sequence of labels")
-    classes = tuple(as_label(value, f"classes[{k}]") for k, value in enumerate(values))
-    if not classes:
-        raise InvalidInputError("classes is empty; a net has at least one class")
-    seen: dict[Label, int] = {}
-    for k, label in enumerate(classes):
-        if label in seen:
-            raise InvalidInputError(
-                f"classes[{k}] = {label!r} equals classes[{seen[label]}]; labels are distinct"
-            )
-        seen[label] = k
-    return classes
-
-
-def _label_array(classes: tuple[Label, ...]) -> NDArray[Any]:
-    """The classes as an array of their own type; of objects where numpy would convert or cut them."""
-    kinds = {type(label) for label in classes}
-    if kinds == {str} and not any(str(label).endswith("\0") for label in classes):
-        return np.array(classes)
-    if kinds == {int} and all(abs(int(label)) < 2**63 for label in classes):
-        return np.array(classes, dtype=np.int64)
-    if kinds in ({float}, {bool}):
-        return np.array(classes)
-    result = np.empty(len(classes), dtype=object)
-    result[:] = classes
-    return result
-
-
-def _array(values: list[Any]) -> NDArray[Any]:
-    """Decoded numbers as an array without numpy looking into Fractions."""
-    flat = values if not isinstance(values[0], list) else [value for row in values for value in row]
-    if all(isinstance(value, float) for value in flat):
-        return np.array(values, dtype=np.float64)
-    return np.array(values, dtype=object)
-
-
-def _fields(data: Any, where: str, required: set[str], optional: set[str]) -> dict[str, Any]:
-    prefix = f"{where}: " if where else ""
-    if not isinstance(data, dict):
-        raise FileFormatError(f"{prefix}{excerpt(data)} is not an object with {', '.join(sorted(required))}")
-    for missing in sorted(required - data.keys()):
-        raise FileFormatError(f"{prefix}field {missing!r} is missing")
-    for unknown in sorted(data.keys() - required - optional, key=str):
-        raise FileFormatError(f"{prefix}unknown field {excerpt(unknown)}; is the file of a newer version?")
-    return data
-
-
-def _list(data: Any, where: str) -> list[Any]:
-    if not isinstance(data, (list, tuple)):
-        raise FileFormatError(f"{where}: {excerpt(data)} is not a list")
-    return list(data)
-
-
-def _rows(rows: list[Any], where: str) -> Iterator[tuple[int, list[Any]]]:
-    """The rows of a matrix, all as long as the first and not empty."""
-    if not rows:
-        raise FileFormatError(f"{where}: has no rows")
-    for i, row in enumerate(rows):
-        numbers = _list(row, f"{where}[{i}]")
-        expected = len(rows[0])
-        if len(numbers) != expected or not numbers:
-            raise FileFormatError(
-                f"{where}[{i}]: row has {len(numbers)} numbers, expected {expected or 'some'}"
-            )
-        yield i, numbers
 
 
 def _frozen(value: Any, where: str) -> Any:

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from lntheory import exact
 from lntheory.errors import DegenerateInputError, InvalidInputError
-from lntheory.exact import balls
-from lntheory.network import Layer, LNNet, Normalization
-from lntheory.roundoff import score_error
+from lntheory.network import Layer, LNNet, Normalization, enclosure
+from lntheory.network.roundoff import score_error
 from tests.planar import XOR_X, XOR_Y, xor_net
 from tests.strategies import nets
 
@@ -88,7 +87,7 @@ class Machine:
 
 
 def true_scores(net, X):
-    return balls.rounded_scores(net, X)
+    return enclosure.rounded_scores(net, X)
 
 
 def float_net(net):

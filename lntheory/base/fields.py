@@ -39,6 +39,7 @@ from pydantic import (
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 
 __all__ = [
+    "TUPLE",
     "Count",
     "Items",
     "Name",
@@ -95,7 +96,9 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 """Some text."""
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 """A SHA-256 in lower-case hexadecimals."""
-Items = Annotated[tuple[T, ...], BeforeValidator(_tuple)]
+TUPLE = BeforeValidator(_tuple)
+"""In an annotation of a tuple: a JSON list is read as one."""
+Items = Annotated[tuple[T, ...], TUPLE]
 """``Items[Real]`` is a tuple of reals; a JSON list is read as one."""
 
 

@@ -15,46 +15,37 @@ ball arithmetic (`lntheory.network.enclosure`); this module knows nothing of how
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import os
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import flint
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from lntheory._version import __version__
 from lntheory.base import jsonfile
-from lntheory.base.rounding import float_down, float_up, rounded_outward
+from lntheory.base.rounding import float_down, float_up
 from lntheory.base.types import FloatArray, Progress
 from lntheory.base.validation import as_count, as_exact_samples, encode_labels
 from lntheory.errors import (
-    DegenerateInputError,
-    FileFormatError,
     RefutedError,
     UndecidedError,
-    excerpt,
 )
-from lntheory.exact import separability
+from lntheory.exact import certificate_file
+from lntheory.exact.ssr_enclosure import Interval, enclosed_ssr_of_points, enclosed_ssr_of_samples
 from lntheory.network import LNNet
 from lntheory.network.enclosure import Enclosure, enclose, starting_precision
 from lntheory.network.labels import as_label
 
 __all__ = ["Certificate", "certify", "data_sha256", "verify"]
 
-FORMAT = "lntheory.certificate"
-VERSION = 1
 MAX_PRECISION = 8192
 """Bits at which a proof gives up unless told otherwise."""
 
-Interval = tuple[float, float]
-
-_METHODS = {
+METHODS = {
     "arcs": "arc enclosures on the circle (mean value theorem) in ball arithmetic",
     "balls": "ball arithmetic",
 }
@@ -123,47 +114,21 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a JSON-able mapping; an infinite margin is None."""
-        result = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        result["margin"] = _finite_or_none(self.margin)
-        result["margins"] = [_finite_or_none(margin) for margin in self.margins]
-        for name in _INTERVALS:
-            result[name] = None if result[name] is None else list(result[name])
-        return result
+        return certificate_file.to_dict(asdict(self))
 
     @classmethod
     def from_dict(cls, data: Any) -> Certificate:
         """The certificate of a mapping as `to_dict` gives it; `FileFormatError` names the field at fault."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise FileFormatError(f'format: expected "{FORMAT}"; this is no certificate')
-        if isinstance(data.get("version"), bool) or data.get("version") != VERSION:
-            raise FileFormatError(f"version: {data.get('version')!r}, this library reads version {VERSION}")
-        names = {field.name for field in fields(cls)}
-        for missing in sorted(names - data.keys()):
-            raise FileFormatError(f"field {missing!r} is missing")
-        for unknown in sorted(data.keys() - names - {"format", "version"}):
-            raise FileFormatError(f"unknown field {unknown!r}; is the file of a newer version?")
-        values = {name: _READERS[name](data[name], name) for name in names}
-        if len(values["margins"]) != values["n_samples"]:
-            raise FileFormatError(
-                f"margins: {len(values['margins'])} numbers for {values['n_samples']} samples"
-            )
-        return cls(**values)
+        return cls(**certificate_file.from_dict(data))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a JSON file; it appears whole or not at all."""
-        data = self.to_dict()
-        data["margins"] = data.pop("margins")  # the long one last
-        lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in data.items()]
-        jsonfile.write(path, "{" + ",\n".join(lines) + "}\n")
+        certificate_file.write(path, asdict(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
         """Read a certificate; `FileFormatError` names file and field. It proves nothing: `verify` does."""
-        data = jsonfile.read(path)
-        try:
-            return cls.from_dict(data)
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}: {error}") from None
+        return cls(**certificate_file.read(path))
 
 
 # -------------------------------------------------------------------------------------------------- proofs
@@ -327,9 +292,9 @@ def _prove(
             raise _undecided(enclosure, left, undecided)
         left, precision = undecided, min(2 * precision, max_precision)
 
-    before = _enclosures_of_samples(samples, labels)
+    before = enclosed_ssr_of_samples(samples, labels)
     with flint.ctx.workprec(precision):
-        after = _enclosures_of_points(net, points, right) if net.depth else before
+        after = enclosed_ssr_of_points(net, points, right) if net.depth else before
     float64_wrong, float32_wrong = (
         (_plain_wrong(net, samples, right, np.float64), _plain_wrong(net, samples, right, np.float32))
         if net.arithmetic == "float64"
@@ -352,7 +317,7 @@ def _prove(
         lssr_after=after[1],
         net_sha256=net.sha256,
         data_sha256=data_sha256(samples, labels),
-        method=_METHODS[enclosure.method],
+        method=METHODS[enclosure.method],
         library_version=__version__,
     )
 
@@ -436,109 +401,6 @@ def _plain_wrong(
     return int(np.count_nonzero(~finite | (net.winners(scores) != right)))
 
 
-# -------------------------------------------------------------------------------------------- separability
-
-
-def _enclosures_of_samples(X: FloatArray, labels: Sequence[Any]) -> tuple[Interval | None, Interval | None]:
-    """SSR and LSSR of the samples, from their exact values; None if they all coincide."""
-    try:
-        ssr, lssr = separability.ssr(X, labels), separability.lssr(X, labels)
-    except DegenerateInputError:
-        return None, None
-    lower, upper = (
-        (lssr, lssr) if not isinstance(lssr, separability.AlgebraicEnclosure) else (lssr.lower, lssr.upper)
-    )
-    return rounded_outward(ssr, ssr), rounded_outward(lower, upper)
-
-
-def _enclosures_of_points(
-    net: LNNet, points: Sequence[Sequence[arb]], right: NDArray[np.intp]
-) -> tuple[Interval | None, Interval | None]:
-    """SSR and LSSR of enclosed points: [lower, upper], rounded outwards.
-
-    SSR is evaluated on the balls. LSSR lies in [0, SSR]; where the total scatter of the points is proved to
-    be non-singular (after LN in the coordinates that are left when one of each group, which sum to zero, is
-    dropped) and there are two classes, or at most two coordinates, the closed form narrows that:
-    1 - (m₁ m₂/m) δ' S_t⁻¹ δ, or the least root of the quadratic det(S_w - x S_t).
-    """
-    balls = arb_mat([list(row) for row in points])
-    total = _scatter(balls)
-    whole = _trace(total)
-    if not whole > 0:
-        return None, None
-    members = [np.flatnonzero(right == k) for k in np.unique(right)]
-    if len(members) == 1:
-        return (1.0, 1.0), (1.0, 1.0)
-    classes = [arb_mat([list(points[i]) for i in group.tolist()]) for group in members]
-    within = sum((_scatter(group) for group in classes[1:]), _scatter(classes[0]))
-    ssr = _unit_interval(_trace(within) / whole)
-    kept = _free_coordinates(net)
-    least = _least_ratio(_minor(within, kept), _minor(total, kept), classes, kept)
-    lower, upper = (0.0, 1.0) if least is None else _unit_interval(least)
-    return ssr, (lower, min(upper, ssr[1]))
-
-
-def _scatter(points: arb_mat) -> arb_mat:
-    """Sum of (x - mean)(x - mean)'."""
-    count = points.nrows()
-    ones = arb_mat(1, count, [1] * count)
-    means = (ones * points) * (arb(1) / count)
-    centred = points - ones.transpose() * means
-    return centred.transpose() * centred
-
-
-def _trace(matrix: arb_mat) -> arb:
-    return sum((matrix[i, i] for i in range(1, matrix.nrows())), matrix[0, 0])
-
-
-def _minor(matrix: arb_mat, kept: Sequence[int]) -> arb_mat:
-    return arb_mat([[matrix[i, j] for j in kept] for i in kept])
-
-
-def _free_coordinates(net: LNNet) -> list[int]:
-    """Coordinates that determine the others: LN makes every group sum to zero, so its last one is dropped."""
-    width = net.layers[-1].n_out
-    if net.normalization.kind == "rms_norm":
-        return list(range(width))
-    size = width // (net.normalization.num_groups or 1)
-    return [i for i in range(width) if i % size != size - 1]
-
-
-def _least_ratio(
-    within: arb_mat, total: arb_mat, classes: Sequence[arb_mat], kept: Sequence[int]
-) -> arb | None:
-    """Ball of the least eigenvalue of the pencil, or None if no closed form of ours proves one."""
-    try:
-        if len(classes) == 2:
-            counts = [group.nrows() for group in classes]
-            means = [
-                [arb(1) / n * _column_sum(g, j) for j in kept] for n, g in zip(counts, classes, strict=True)
-            ]
-            delta = arb_mat([[a - b] for a, b in zip(*means, strict=True)])
-            weight = arb(counts[0] * counts[1]) / sum(counts)
-            least = 1 - weight * (delta.transpose() * total.solve(delta))[0, 0]
-        elif len(kept) == 1:
-            least = within[0, 0] / total[0, 0]
-        elif len(kept) == 2:
-            ratio = total.solve(within)
-            half = (ratio[0, 0] + ratio[1, 1]) / 2
-            # Both roots are real, so what a ball says of a negative discriminant is rounding.
-            least = half - (half * half - ratio.det()).nonnegative_part().sqrt()
-        else:
-            return None
-    except ZeroDivisionError:  # the total scatter may be singular
-        return None
-    return least if least.is_finite() else None
-
-
-def _column_sum(matrix: arb_mat, j: int) -> arb:
-    return sum((matrix[i, j] for i in range(1, matrix.nrows())), matrix[0, j])
-
-
-def _unit_interval(ball: arb) -> Interval:
-    return max(0.0, float_down(ball)), min(1.0, float_up(ball))
-
-
 # -------------------------------------------------------------------------------------------- comparison
 
 _INTERVALS = ("ssr_before", "lssr_before", "ssr_after", "lssr_after")
@@ -577,67 +439,3 @@ def _compare(claimed: Certificate, proved: Certificate) -> None:
     for name in ("float64_wrong", "float32_wrong"):
         count, here = getattr(claimed, name), getattr(proved, name)
         _require(count is None or (here is not None and (here == 0 or count > 0)), claimed, name, here)
-
-
-# -------------------------------------------------------------------------------------------------- fields
-
-
-def _finite_or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _read_count(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise FileFormatError(f"{name}: {excerpt(value)} is not a count")
-    return value
-
-
-def _read_optional_count(value: Any, name: str) -> int | None:
-    return None if value is None else _read_count(value, name)
-
-
-def _read_margin(value: Any, name: str) -> float:
-    if value is None:
-        return math.inf
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 2**1023:
-        raise FileFormatError(f"{name}: {excerpt(value)} is not a margin (a number, 0 or more, or null)")
-    return float(value)
-
-
-def _read_margins(value: Any, name: str) -> tuple[float, ...]:
-    if not isinstance(value, list):
-        raise FileFormatError(f"{name}: {excerpt(value)} is not a list")
-    return tuple(_read_margin(margin, f"{name}[{i}]") for i, margin in enumerate(value))
-
-
-def _read_interval(value: Any, name: str) -> Interval | None:
-    if value is None:
-        return None
-    pair = isinstance(value, list) and len(value) == 2
-    numbers = pair and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
-    if not (numbers and 0 <= value[0] <= value[1] <= 1):
-        raise FileFormatError(f"{name}: {excerpt(value)} is not a pair of numbers lower <= upper in [0, 1]")
-    return float(value[0]), float(value[1])
-
-
-def _read_text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise FileFormatError(f"{name}: {excerpt(value)} is not a string")
-    return value
-
-
-def _read_hash(value: Any, name: str) -> str:
-    if not isinstance(value, str) or re.fullmatch("[0-9a-f]{64}", value) is None:
-        raise FileFormatError(f"{name}: {excerpt(value)} is not a SHA-256 in lower-case hexadecimals")
-    return value
-
-
-_READERS: dict[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(["n_samples", "n_classes", "depth", "width", "precision"], _read_count),
-    **dict.fromkeys(["arithmetic", "method", "library_version"], _read_text),
-    **dict.fromkeys(["float64_wrong", "float32_wrong"], _read_optional_count),
-    **dict.fromkeys(_INTERVALS, _read_interval),
-    **dict.fromkeys(["net_sha256", "data_sha256"], _read_hash),
-    "margin": _read_margin,
-    "margins": _read_margins,
-}

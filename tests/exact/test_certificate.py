@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import lntheory.exact
 from lntheory.errors import FileFormatError, InvalidInputError, RefutedError, UndecidedError
-from lntheory.exact import Certificate, certificate, certify, data_sha256, ssr, verify
+from lntheory.exact import Certificate, certificate, certify, data_sha256, ssr, ssr_enclosure, verify
 from lntheory.network import Layer, LNNet, enclosure
 from tests.highprecision import forward, margins
 from tests.problems import PROBLEMS, xor_net
@@ -89,7 +89,7 @@ def test_both_enclosures_prove_the_same(problem: tuple[LNNet, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(enclosure, "propagation", enclosure.Balls)
         general = certify(net, X, y)
-    assert (arcs.method, general.method) == tuple(certificate._METHODS[name] for name in ("arcs", "balls"))
+    assert (arcs.method, general.method) == tuple(certificate.METHODS[name] for name in ("arcs", "balls"))
     assert np.allclose(arcs.margins, general.margins, rtol=2**-50, atol=0)
     for name in ("ssr_after", "lssr_after"):
         a, b = getattr(arcs, name), getattr(general, name)
@@ -272,7 +272,7 @@ def test_separability_after_is_enclosed(problem: tuple[LNNet, Any], seed: int) -
         return
     assert proved.ssr_after[0] - 1e-9 <= float_ssr(points, y) <= proved.ssr_after[1] + 1e-9
     assert proved.ssr_after[1] - proved.ssr_after[0] < 1e-12
-    kept = points[:, certificate._free_coordinates(net)]
+    kept = points[:, ssr_enclosure.free_coordinates(net)]
     assert proved.lssr_after is not None
     if np.linalg.eigvalsh(np.atleast_2d(np.cov(kept.T)))[0] > 1e-6:
         assert proved.lssr_after[0] - 1e-6 <= float_lssr(kept, y) <= proved.lssr_after[1] + 1e-6
@@ -299,7 +299,7 @@ def test_lssr_after_is_narrow_in_the_plane() -> None:
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_separability_before_is_exact(problem: Any) -> None:
     X = np.array([[float(v) for v in row] for row in problem.X])
-    lower, lssr_ = certificate._enclosures_of_samples(X, list(problem.y))
+    lower, lssr_ = ssr_enclosure.enclosed_ssr_of_samples(X, list(problem.y))
     assert lower is not None
     assert lssr_ is not None
     exact = ssr(X, problem.y)
@@ -401,10 +401,10 @@ def test_a_certificate_of_a_wrong_net_is_refused() -> None:
         ({"format": "lntheory.lnnet"}, "format"),
         ({"version": 2}, "version"),
         ({"version": True}, "version"),
-        ({"margin": "1"}, "margin: '1'"),
-        ({"margin": -1.0}, "margin: -1.0"),
+        ({"margin": "1"}, "margin is '1'"),
+        ({"margin": -1.0}, "margin is -1.0"),
         ({"margins": 3}, "margins"),
-        ({"margins": [1.0]}, "margins: 1 numbers for 3 samples"),
+        ({"margins": [1.0]}, "margins has 1 numbers for 3 samples"),
         ({"margins": [1.0, True, 1.0]}, r"margins\[1\]"),
         ({"n_samples": -3}, "n_samples"),
         ({"depth": 1.5}, "depth"),
@@ -512,17 +512,18 @@ def test_refused_claims_say_what_was_proved_instead() -> None:
 
 
 def test_intervals_stay_in_the_unit_interval() -> None:
-    lower, upper = certificate._unit_interval(arb(1, 0.5))
+    lower, upper = ssr_enclosure.unit_interval(arb(1, 0.5))
     assert 0.49 < lower <= 0.5
     assert upper == 1.0
-    lower, upper = certificate._unit_interval(arb(0, 0.5))
+    lower, upper = ssr_enclosure.unit_interval(arb(0, 0.5))
     assert lower == 0.0
     assert 0.5 <= upper < 0.51
 
 
 def test_margins_of_zero_are_read_and_those_beyond_float64_are_not() -> None:
-    assert certificate._read_margin(0, "margin") == 0.0
-    assert certificate._read_margin(None, "margin") == math.inf
+    data = certify(LINE, LINE_X, LINE_Y).to_dict()
+    assert Certificate.from_dict({**data, "margin": 0}).margin == 0.0
+    assert Certificate.from_dict({**data, "margin": None}).margin == math.inf
     for bad in (2**1023, -1e-300, True, "1"):
-        with pytest.raises(FileFormatError, match=r"^margin: .* is not a margin"):
-            certificate._read_margin(bad, "margin")
+        with pytest.raises(FileFormatError, match=r"field margin is"):
+            Certificate.from_dict({**data, "margin": bad})

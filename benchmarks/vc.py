@@ -36,7 +36,7 @@ def _row(depth: int, n_samples: int, name: str) -> tuple[str, ...]:
     points = vc.witness(n_samples, 2, depth)
     rng = np.random.default_rng(SEED)
     numbers = rng.integers(1, 2 ** (n_samples - 1), size=LABELINGS).tolist()
-    building, nets = timed(lambda: [vc._net(points, depth, number, SEED) for number in numbers])
+    building, nets = timed(lambda: [vc.net_of_labeling(points, depth, number, SEED) for number in numbers])
     lines = [net_to_line(net) for net in nets if net is not None]
     assert len(lines) == LABELINGS, "a labeling was not built"
 

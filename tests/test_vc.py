@@ -49,9 +49,9 @@ def test_two_layers_fit_thirteen_points(dim: int) -> None:
     """A sample of the labelings of which the claim vc-dimension-two-layers proves all."""
     points = vc.witness(13, dim, 2)
     assert vc.lower_bound(2, dim) == 13
-    assert not vc._in_convex_position(points[:, :2])
+    assert not vc.in_convex_position(points[:, :2])
     for number in np.random.default_rng(dim).integers(1, 2**12, 12).tolist():
-        assert vc._net(points, 2, number, 0) is not None
+        assert vc.net_of_labeling(points, 2, number, 0) is not None
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
@@ -106,17 +106,17 @@ def test_witness_sets_are_distinct_and_convex(n_samples: int) -> None:
     assert (np.diff(line[:, 0]) > 0).all()
     assert len(np.unique(plane, axis=0)) == n_samples
     if n_samples >= 3:
-        assert vc._in_convex_position(plane[:, :2])
+        assert vc.in_convex_position(plane[:, :2])
 
 
 def test_convex_position_is_decided_exactly() -> None:
     square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-    assert vc._in_convex_position(square)
+    assert vc.in_convex_position(square)
     on_an_edge = np.array([0.5, 0.0])
-    assert not vc._in_convex_position(np.vstack([square, on_an_edge]))
+    assert not vc.in_convex_position(np.vstack([square, on_an_edge]))
     outside = np.array([0.5, -(2.0**-1000)])
-    assert vc._in_convex_position(np.vstack([square, outside]))
-    assert not vc._in_convex_position(np.vstack([square, -outside + [1.0, 0.0]]))
+    assert vc.in_convex_position(np.vstack([square, outside]))
+    assert not vc.in_convex_position(np.vstack([square, -outside + [1.0, 0.0]]))
 
 
 def test_record_does_not_depend_on_the_number_of_workers_or_on_interruption(
@@ -201,10 +201,10 @@ def test_shatters_says_which_proof_of_impossibility_it_has() -> None:
 def test_halving_bound_is_the_logarithm(n_samples: int) -> None:
     claimed = math.ceil(math.log2(n_samples // 2))
     points = vc.witness(n_samples, 2)
-    assert vc._impossible(points, claimed) is None
+    assert vc.why_impossible(points, claimed) is None
     if claimed >= 2:
         reason = "orientations" if n_samples > 6 and claimed == 2 else f"need {claimed} layers"
-        assert reason in (vc._impossible(points, claimed - 1) or "")
+        assert reason in (vc.why_impossible(points, claimed - 1) or "")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_progress_counts_labelings() -> None:
 
 def test_impossibility_names_number_dimension_and_reason() -> None:
     def verdict(n_samples: int, dim: int, depth: int) -> str | None:
-        return vc._impossible(vc.witness(n_samples, dim), depth)
+        return vc.why_impossible(vc.witness(n_samples, dim), depth)
 
     assert verdict(4, 2, 0) == "no 4 points of R^2 are, affine classifiers shatter dim + 1 at most"
     assert verdict(4, 1, 1) == "no 4 points of R^1 are, a score changes sign 2^L times at most"

@@ -15,8 +15,8 @@ So the VC dimension is 3, 5 and 9 at L = 1, 2, 3 on a line, and 6 at L = 1 in th
 **Lower.** With m = 4L + 1 points in convex position the rarer label has k <= 2L of them, and ``pairs`` (two
 merges a layer) needs max(1, ceil(k / 2)) <= L layers; for m = 4L - 3 distinct points of any dimension,
 k <= 2L - 2 and 1 + ceil(k / 2) <= L. One and two layers do more on points that are not in convex position:
-`SIX` and `THIRTEEN`. `lntheory.vc.build_lower_bound` does not rely on that argument: it builds
-a net for each labeling and writes them all down, and `lntheory.exact.verify_shattering` proves each one right.
+`SIX` and `THIRTEEN`. `lntheory.vc.build_lower_bound` does not rely on that argument: it builds a net for each
+labeling and writes them all down, and `lntheory.exact.verify_shattering` proves each one right.
 
 **Upper, on a line** [ours]. A layer's preimage of an arc of the circle is at most two arcs, so the positive
 part of the first circle is at most 2^(L-1) arcs, with 2^L ends; each end is the image of at most one point of

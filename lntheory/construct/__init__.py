@@ -2,21 +2,30 @@
 
 ```
 construct
+├── problem.py           what is asked for: distinct samples, labels, work allowed
+├── built.py             what is given: layers, read-out, merges, safety; what a method is
 ├── arithmetic.py        float64 and dyadic: the numbers a construction computes with
+├── target.py            the floating-point arithmetic in which a net has to be right
 ├── circle.py            the plane of width 3, runs of labels on the circle, what can be read out
+├── gaps.py              gaps between unequal labels against errors
 ├── readout.py           affine scores for labels whose hulls do not cross
-├── lift.py              the first layer: samples onto the circle
+├── linear.py            affine scores of the samples themselves: depth 0
+├── first_layer.py       samples onto the circle
 ├── fold.py              one later layer: a centre that merges two points, and a re-spacing
 ├── projection_merge.py  one merge a layer, until the labels can be read out
-├── pair_merge.py        two merges a layer
+├── pair_merge/          two merges a layer
 ├── fold_kernel.py       one chain of simulated annealing over folds, compiled
 ├── fold_search.py       folds that bring many equal labels together, searched for
-└── shatter.py           the front: checks, duplicates, trivial cases, choice of method
+├── portfolio.py         the shallowest of several within a budget
+├── methods.py           the register of constructions
+├── shatter.py           the front: checks, duplicates, trivial cases, choice of method
+└── TEMPLATE.py          a construction to copy
 ```
 
-Nothing that checks a net imports anything from here.
+Imports base, errors, bounds, network and exact. Nothing that checks a net imports anything from here.
 """
 
-from lntheory.construct.shatter import METHODS, guaranteed_depth, shatter
+from lntheory.construct.methods import METHODS, guaranteed_depth
+from lntheory.construct.shatter import shatter
 
 __all__ = ["METHODS", "guaranteed_depth", "shatter"]

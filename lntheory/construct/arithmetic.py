@@ -19,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 
+ROUNDING = 2.5
+"""Rounding errors of one layer (products and sums of a neuron, centring, scaling) in units of ``|W| u``."""
+
 
 class Arithmetic(Protocol):
     """What a construction asks of its numbers."""

@@ -25,12 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lntheory.construct.arithmetic import Arithmetic, Array, floats
+from lntheory.construct.arithmetic import ROUNDING, Arithmetic, Array, floats
 
 __all__ = ["Folds", "angle_between"]
-
-ROUNDING = 2.5
-"""Rounding errors of one layer (products and sums of a neuron, centring, scaling) in units of ``|W| u``."""
 
 
 def angle_between(p: Array, q: Array) -> Any:

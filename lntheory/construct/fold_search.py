@@ -50,6 +50,8 @@ from lntheory.base.parallel import OrderedMap, workers
 from lntheory.base.types import Progress
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Float64
+from lntheory.construct.built import Built
+from lntheory.construct.first_layer import first_layer, powers_of_two, projections
 from lntheory.construct.fold_kernel import (
     DRAWS,
     FIRST,
@@ -63,12 +65,12 @@ from lntheory.construct.fold_kernel import (
     begin,
     rated,
 )
-from lntheory.construct.lift import powers_of_two, projections
+from lntheory.construct.gaps import arc_safety
 from lntheory.construct.readout import readout
-from lntheory.construct.target import Target
-from lntheory.network import Layer, LNNet
+from lntheory.construct.target import PASSES, Target
+from lntheory.network import Layer
 
-__all__ = ["BUDGET", "CHAINS", "FoldConstruction", "FoldSearch", "fold_search"]
+__all__ = ["BUDGET", "CHAINS", "FoldSearch", "fold_search"]
 
 BUDGET = 2400
 """Units of work, unless told otherwise."""
@@ -107,16 +109,7 @@ EXACT = Float64()
 
 
 @dataclass(frozen=True)
-class FoldConstruction:
-    """The layers and read-out of a net, and the smallest gap / error met, by the estimates of errors."""
-
-    layers: tuple[Layer, ...]
-    readout: Layer
-    safety: float
-
-
-@dataclass(frozen=True)
-class _Task:
+class Task:
     """What is to be fitted; `scale` holds the powers of two that bring every feature near 1.
 
     The safety wanted begins with `reserve` bits more than the least, at so many `boundaries`.
@@ -147,15 +140,15 @@ class _Task:
         left = min((boundaries / self.boundaries) ** 0.5, 1.0)
         return float(LEAST * 2.0 ** (self.reserve * left))
 
-    def begun(self, arc: _Arc) -> _Task:
+    def begun(self, arc: Arc) -> Task:
         """The task from this first layer on: what it does not have cannot be kept."""
-        safe = max(_shaped(self, arc, *arc.spread()).safety() / LEAST, 1.0)
+        safe = max(shaped(self, arc, *arc.spread()).safety() / LEAST, 1.0)
         reserve = min(RESERVE * len(arc.ends), MOST_RESERVED, float(np.log2(safe)))
         return replace(self, reserve=reserve, boundaries=max(1, len(arc.ends)))
 
 
 @dataclass(frozen=True)
-class _Arc:
+class Arc:
     """Points after a layer whose shape is still to be chosen.
 
     Attributes
@@ -188,7 +181,7 @@ class _Arc:
         offset: FloatArray,
         samples: Codes,
         codes: Codes,
-    ) -> _Arc | None:
+    ) -> Arc | None:
         """The arc of these slopes, sorted and brought to [-1, 1]; None if it is a point."""
         den, num = rows @ before.T + offset[:, None]
         slopes = num / den
@@ -222,7 +215,7 @@ class _Arc:
 
 
 @dataclass(frozen=True)
-class _Points:
+class ArcPoints:
     """Points of the circle after a layer, in order along their arc, and that layer as it is rounded."""
 
     weight: FloatArray
@@ -233,32 +226,19 @@ class _Points:
     codes: Codes
 
     def safety(self) -> float:
-        """Smallest gap / error between neighbouring runs of unequal label; 0 if points are out of order.
+        """Smallest gap / error between points of unequal label; 0 if points are out of order."""
+        return arc_safety(self.points, self.errors, self.codes)
 
-        Of every point to the nearest unequal ones on either side, not only of those at the ends of runs.
-        """
-        at = np.flatnonzero(self.codes[1:] != self.codes[:-1])
-        runs = np.searchsorted(at, np.arange(len(self.codes)))
-        before, after = np.flatnonzero(runs > 0), np.flatnonzero(runs < len(at))
-        i = np.concatenate([at[runs[before] - 1], after])
-        j = np.concatenate([before, at[runs[after]] + 1])
-        p, q = self.points[i], self.points[j]
-        gaps = p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
-        gaps = np.where((p * q).sum(axis=1) > 0, gaps, np.sign(gaps))  # on an arc shorter than a half circle
-        ratios = gaps / (self.errors[i] + self.errors[j])
-        worst = float(ratios.min(initial=1e300))
-        return max(worst, 0.0) if not np.isnan(ratios).any() else 0.0
-
-    def fold(self, c: float, h: float) -> _Arc | None:
+    def fold(self, c: float, h: float) -> Arc | None:
         """Seen through the fold with tangents ``c -/+ h``."""
         square = h * h + c * c
         rows = np.array([[(square - 1) / 2, -c], [-h * c, h]])
         offset = np.array([(square + 1) / 2, -h * c])
         size = max(1.0, square)
-        return _Arc.of(self.points, self.errors, rows / size, offset / size, self.samples, self.codes)
+        return Arc.of(self.points, self.errors, rows / size, offset / size, self.samples, self.codes)
 
 
-def _shaped(task: _Task, arc: _Arc, beta: float, kappa: float) -> _Points:
+def shaped(task: Task, arc: Arc, beta: float, kappa: float) -> ArcPoints:
     """The layer with its shape, rounded, and where it takes the points."""
     rows = np.stack([arc.rows[0] + beta * arc.rows[1], kappa * (arc.rows[1] + beta * arc.rows[0])])
     offset = np.array([arc.offset[0] + beta * arc.offset[1], kappa * (arc.offset[1] + beta * arc.offset[0])])
@@ -267,22 +247,18 @@ def _shaped(task: _Task, arc: _Arc, beta: float, kappa: float) -> _Points:
     return (_from_samples if arc.errors is None else _from_circle)(task, arc, rows, offset)
 
 
-def _from_samples(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -> _Points:
+def _from_samples(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) -> ArcPoints:
     """The errors are twice a layer's own: the samples may have to be rounded too."""
-    columns, samples = circle.basis(EXACT), task.X[arc.samples]
-    weight, bias = columns @ rows, columns @ offset
-    # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
-    excess = np.frexp(np.abs(weight))[1] + np.frexp(task.scale)[1]
-    factor = np.ldexp(1.0, int(min((1000 if task.target.name == "float64" else 100) - excess.max(), 0)))
-    weight, bias = task.target.rounded(weight * factor * task.scale), task.target.rounded(bias * factor)
-    planar = (samples @ weight.T + bias) @ columns
-    rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
-    errors = np.sqrt((rounding * rounding).sum(axis=1) / (planar * planar).sum(axis=1))
-    points = circle.directions(planar, EXACT)
-    return _Points(weight, bias, points, 2 * ROUNDED * task.unit * errors, arc.samples, arc.codes)
+    layer = first_layer(
+        task.X[arc.samples], task.scale, rows, offset, EXACT, rounded=task.target.rounded,
+        largest_exponent=1000 if task.target.name == "float64" else 100,
+        rounding=2 * ROUNDED * task.unit / EXACT.unit,
+    )  # fmt: skip
+    points = circle.directions(layer.planar, EXACT)
+    return ArcPoints(layer.weight, layer.bias, points, layer.errors, arc.samples, arc.codes)
 
 
-def _from_circle(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -> _Points:
+def _from_circle(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) -> ArcPoints:
     """Errors grow by the largest ``|d image / d angle|`` within them; then comes the layer's own rounding."""
     assert arc.errors is not None
     weight, bias = circle.space(rows, offset, EXACT)
@@ -297,7 +273,7 @@ def _from_circle(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -
     passed = arc.errors * (facing + (length + moved) * moved) / (nearest * nearest)
     own = ROUNDED * task.unit * (norm + np.sqrt((offset * offset).sum())) / length
     errors = np.where(nearest > 0, np.sqrt(passed * passed + own * own), np.inf)
-    return _Points(weight, bias, points, errors, arc.samples, arc.codes)
+    return ArcPoints(weight, bias, points, errors, arc.samples, arc.codes)
 
 
 # --------------------------------------------------------------------------------------------- one layer
@@ -307,7 +283,7 @@ def _from_circle(task: _Task, arc: _Arc, rows: FloatArray, offset: FloatArray) -
 class _Node:
     """An arc, the layers before its own, the smallest gap / error so far, and how little is left to do."""
 
-    arc: _Arc
+    arc: Arc
     path: tuple[Layer, ...]
     safety: float
     score: float
@@ -318,7 +294,7 @@ class _Node:
         return len(self.path) + 1
 
 
-def _local(t: FloatArray, codes: Codes) -> float:
+def local_objective(t: FloatArray, codes: Codes) -> float:
     """The objective of `fold_kernel` for ascending slopes and their labels; inf if unequal ones meet."""
     first = np.append(True, codes[1:] != codes[:-1])
     starts, ends = t[first], t[np.append(first[1:], True)]
@@ -330,16 +306,16 @@ def _local(t: FloatArray, codes: Codes) -> float:
     return value if np.isfinite(value) else np.inf
 
 
-def _node(task: _Task, arc: _Arc | None, path: tuple[Layer, ...], safety: float) -> _Node | None:
+def _node(task: Task, arc: Arc | None, path: tuple[Layer, ...], safety: float) -> _Node | None:
     """The arc judged: by its objective, and by how safe its gaps are when it is spread."""
     if arc is None:
         return None
     shape = arc.spread(readable=circle.is_readable(arc.codes))
-    now = _shaped(task, arc, *shape).safety()
+    now = shaped(task, arc, *shape).safety()
     if not min(safety, now) >= LEAST:
         return None
     lost = max(0.0, float(np.log2(task.wanted(len(arc.ends)) / now)))
-    score = _local(arc.t, arc.codes) + PRICE * lost
+    score = local_objective(arc.t, arc.codes) + PRICE * lost
     return _Node(arc, path, safety, score) if np.isfinite(score) else None
 
 
@@ -359,10 +335,10 @@ class _Board:
     kappa: float
 
     @classmethod
-    def of(cls, task: _Task, arc: _Arc, beta: float, kappa: float, *, whole: bool) -> _Board:
+    def of(cls, task: Task, arc: Arc, beta: float, kappa: float, *, whole: bool) -> _Board:
         """Of an arc whose points are brought to ``(t + beta) / (1 + beta t)``."""
         t = (arc.t + beta) / (1 + beta * arc.t)
-        errors = _shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
+        errors = shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
         codes, kind = arc.codes, np.full(len(t), SINGLE)
         if whole:
             first = np.append(True, codes[1:] != codes[:-1])
@@ -406,7 +382,7 @@ class _Board:
         return draws
 
 
-def _children(task: _Task, node: _Node, units: int, seed: list[int], ordered_map: OrderedMap) -> list[_Node]:
+def _children(task: Task, node: _Node, units: int, seed: list[int], ordered_map: OrderedMap) -> list[_Node]:
     """What one more fold makes of the node, one for each long chain whose fold is safe.
 
     Half of the units are for scouts, `SCOUTS` a unit; the best of those are followed, one a unit.
@@ -427,7 +403,7 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], ordered_map
     promising = sorted(range(len(scouted)), key=lambda number: scouted[number][0])
     children = []
     for _, more, shape, c, h in ordered_map(follow, promising[: units - units // 2]):
-        points = _shaped(task, arc, (beta + more) / (1 + beta * more), shape)
+        points = shaped(task, arc, (beta + more) / (1 + beta * more), shape)
         safety = min(node.safety, points.safety())
         if safety >= LEAST:
             path = (*node.path, Layer(points.weight, points.bias))
@@ -440,7 +416,7 @@ def _children(task: _Task, node: _Node, units: int, seed: list[int], ordered_map
 # ------------------------------------------------------------------------------------------ the first layer
 
 
-def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
+def best_lift(task: Task, rng: np.random.Generator) -> Arc | None:
     """The best first layer found: a random projection, improved by small changes.
 
     In two or more dimensions it folds too: labels far apart in the plane may get neighbouring slopes.
@@ -450,19 +426,19 @@ def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
     drawn = list(islice(projections(scaled, task.codes, movable, False, rng), LIFTS))
     centre = drawn[0].centre
 
-    def lifted(direction: _Direction) -> _Arc | None:
+    def lifted(direction: _Direction) -> Arc | None:
         u, w = direction
         if not (1 - (scaled - centre) @ w > 0).all():
             return None
         rows, offset = np.stack([-w, u]), np.array([1 + w @ centre, -(u @ centre)])
-        return _Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
+        return Arc.of(scaled, None, rows, offset, np.arange(len(scaled)), task.codes)
 
     tried = [(lift.u, lift.w) for lift in drawn]
     sizes = np.abs([u for u, _ in tried]).mean(axis=0), np.abs([w for _, w in tried]).mean(axis=0)
     best: tuple[_Node, _Direction] | None = None
     for _ in range(ROUNDS if task.X.shape[1] > 1 else 1):
         arcs = [(arc, direction) for direction in tried if (arc := lifted(direction)) is not None]
-        arcs.sort(key=lambda pair: _local(pair[0].t, pair[0].codes))
+        arcs.sort(key=lambda pair: local_objective(pair[0].t, pair[0].codes))
         for arc, direction in arcs[:PROMISING]:
             node = _node(task, arc, (), np.inf)
             if node is not None and (best is None or node.score < best[0].score):
@@ -478,17 +454,16 @@ def _lifts(task: _Task, rng: np.random.Generator) -> _Arc | None:
 # ------------------------------------------------------------------------------------------------- the whole
 
 
-def _read_out(task: _Task, node: _Node) -> FoldConstruction | None:
+def _read_out(task: Task, node: _Node) -> Built | None:
     """The finished net, if it is right in the target arithmetic."""
-    points = _shaped(task, node.arc, *node.arc.spread(readable=True))
+    points = shaped(task, node.arc, *node.arc.spread(readable=True))
     n_classes = int(task.codes.max()) + 1
     if not (safety := min(node.safety, points.safety())) >= LEAST:
         return None
     weight, bias = readout(points.points, points.codes, n_classes, EXACT)
     layers = (*node.path, Layer(points.weight, points.bias))
-    found = FoldConstruction(layers, Layer(task.target.rounded(weight), task.target.rounded(bias)), safety)
-    net = LNNet(found.layers, found.readout, tuple(range(n_classes)))
-    return found if task.target.carries(net, task.X, task.codes) else None
+    built = Built(layers, Layer(task.target.rounded(weight), task.target.rounded(bias)), safety)
+    return built if built.is_carried(task.X, task.codes, task.target, passes=PASSES) else None
 
 
 @dataclass
@@ -516,7 +491,7 @@ class _Budget:
 
 
 def _tried(
-    task: _Task, node: _Node, seed: list[int], budget: _Budget, ordered_map: OrderedMap
+    task: Task, node: _Node, seed: list[int], budget: _Budget, ordered_map: OrderedMap
 ) -> list[_Node] | None:  # fmt: skip
     """Children of one try, or of two where the first gains hardly anything; None if the budget is spent."""
     children: list[_Node] = []
@@ -530,11 +505,9 @@ def _tried(
     return children
 
 
-def _run(
-    task: _Task, seed: list[int], budget: _Budget, below: int, ordered_map: OrderedMap
-) -> FoldConstruction | None:
+def _run(task: Task, seed: list[int], budget: _Budget, below: int, ordered_map: OrderedMap) -> Built | None:
     """From one first layer to a net of fewer than `below` layers, or None."""
-    arc = _lifts(task, np.random.default_rng(seed))
+    arc = best_lift(task, np.random.default_rng(seed))
     if arc is not None:
         task = task.begun(arc)
     start = _node(task, arc, (), np.inf)
@@ -543,9 +516,9 @@ def _run(
     while trail and trail[-1].depth < below:
         node = trail[-1]
         if circle.is_readable(node.arc.codes):
-            found = _read_out(task, node)
-            if found is not None:
-                return found
+            built = _read_out(task, node)
+            if built is not None:
+                return built
         if node.depth + 1 >= below:
             return None
         children = _tried(task, node, [*seed, returns, node.depth], budget, ordered_map)
@@ -570,12 +543,12 @@ class FoldSearch:
 
     Attributes
     ----------
-    found : FoldConstruction or None
+    built : Built or None
         None if no run was completed within the budget, or none was shallow enough.
     units, runs : int
     """
 
-    found: FoldConstruction | None
+    built: Built | None
     units: int
     runs: int
 
@@ -622,19 +595,19 @@ def fold_search(
     >>> angles = 2 * np.pi * np.arange(8) / 8
     >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
     >>> search = fold_search(X, np.arange(8) % 2, seed=0, budget=24)
-    >>> len(search.found.layers)
+    >>> search.built.depth
     2
     """
-    task = _Task(X, codes, powers_of_two(X), Target.of(target))
+    task = Task(X, codes, powers_of_two(X), Target.of(target))
     most = 2 * len(X) if below is None else below  # a run that needs more than pairs do is of no use
     work, best, runs, useless = _Budget(budget, progress, should_stop), None, 0, 0
     enough = 0  # units without which no net half as deep as the best would be found
     with np.errstate(all="ignore"), workers(n_jobs, engine="threads") as ordered_map:
         while budget - work.spent > enough and not work.stopped and most > 1 and useless < PATIENCE:
             before = work.spent
-            found = _run(task, [seed, runs], work, most, ordered_map)
+            built = _run(task, [seed, runs], work, most, ordered_map)
             useless += 1
-            if found is not None:
-                best, most, useless, enough = found, len(found.layers), 0, (work.spent - before) // 2
+            if built is not None:
+                best, most, useless, enough = built, built.depth, 0, (work.spent - before) // 2
             runs += 1
     return FoldSearch(best, work.spent, runs)

@@ -31,8 +31,9 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,23 @@ from numpy.typing import NDArray
 from lntheory.base.types import Progress
 from lntheory.construct import circle
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
-from lntheory.construct.fold import ROUNDING, Folds, angle_between
-from lntheory.construct.lift import Projection, clearance, powers_of_two, projections, slopes
+from lntheory.construct.built import Built, Method
+from lntheory.construct.first_layer import (
+    Projection,
+    clearance,
+    first_layer,
+    powers_of_two,
+    projections,
+    slopes,
+)
+from lntheory.construct.fold import Folds, angle_between
+from lntheory.construct.gaps import SAFEST, arc_safety, sense
+from lntheory.construct.problem import Problem, free_class
 from lntheory.construct.readout import margin, readout
-from lntheory.network import Layer, LNNet
+from lntheory.construct.target import FLOAT64
+from lntheory.network import Layer
 
-__all__ = ["Construction", "merge"]
+__all__ = ["MINORITY_MERGE", "PROJECTION_MERGE", "merge"]
 
 ARCS = (0.6, 0.4)
 """Lengths (radians) tried for the arc that holds the points still to be moved and the sinks."""
@@ -64,17 +76,7 @@ class _OutOfPrecision(Exception):
 
 
 @dataclass(frozen=True)
-class Construction:
-    """The layers and read-out of a net, which samples each layer merges, and the smallest gap / error met."""
-
-    layers: tuple[Layer, ...]
-    readout: Layer
-    merges: tuple[tuple[int, ...], ...]
-    safety: float
-
-
-@dataclass(frozen=True)
-class _Task:
+class Task:
     """What is to be fitted, and which class may stay where it is.
 
     `scale` (n_features,) holds the powers of two that bring every feature near 1.
@@ -99,7 +101,7 @@ class _Task:
 
 
 @dataclass(frozen=True)
-class _Walk:
+class Walk:
     """Representatives on the circle in walking order.
 
     `points` (n, 2) lie on the unit circle; `errors` bound the angle between a representative and every sample
@@ -124,119 +126,86 @@ class _Walk:
         return int(np.flatnonzero(self.sinks & (self.codes == self.codes[point]))[0])
 
     def safety(self) -> float:
-        """Smallest gap / error between points of unequal label, the cut left out; 0 if out of order.
-
-        Of every point, its run's far end too, to the nearest unequal ones on either side: errors differ, and
-        the worst placed point of a run need not be the last one.
-        """
-        n, at = len(self.codes), np.flatnonzero(self.codes[1:] != self.codes[:-1])
-        runs = np.searchsorted(at, np.arange(n))
-        before = np.flatnonzero(runs > 0)
-        after = np.flatnonzero(runs < len(at))
-        i = np.concatenate([at[runs[before] - 1], after])
-        j = np.concatenate([before, at[runs[after]] + 1])
-        p, q = self.points[i], self.points[j]
-        ordered = (p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]) * _sense(self.points) > 0
-        gaps = np.sqrt(((p - q) * (p - q)).sum(axis=1))
-        ratios = floats(gaps / (self.errors[i] + self.errors[j]))
-        return float(ratios.min(initial=np.inf)) if ordered.all() and not np.isnan(ratios).any() else 0.0
+        """Smallest gap / error between points of unequal label, the cut left out; 0 if out of order."""
+        return arc_safety(self.points, self.errors, self.codes)
 
 
-def merge(
-    X: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    *,
-    minority: bool,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> Construction:
+def merge(problem: Problem, *, minority: bool) -> Built:
     """Fit distinct samples by merges.
 
     Parameters
     ----------
-    X : ndarray, shape (n_samples, n_features)
-        Distinct samples.
-    codes : ndarray of int, shape (n_samples,)
-        Labels ``0 .. C - 1``, C >= 2, all present.
+    problem : Problem
+        Its progress is called as ``progress(merges done, merges at most)``.
     minority : bool
         Whether the most frequent class may stay unmerged.
-    rng : numpy Generator
-    progress : callable, optional
-        Called as ``progress(merges done, merges at most)``.
 
     Returns
     -------
-    Construction
+    Built
         In float64 where one is found that float64 carries, else in dyadic numbers.
     """
-    free = int(np.argmax(np.bincount(codes))) if minority else None
-    task = _Task(X, powers_of_two(X), codes, free, progress)
+    X, codes, rng = problem.X, problem.codes, problem.rng
+    task = Task(X, powers_of_two(X), codes, free_class(codes) if minority else None, problem.progress)
     scaled = X * task.scale
     for merging in [True, False] if task.first_layer_merges else [False]:
         drawn = projections(scaled, codes, task.movable, merging, rng)
         pool = [next(drawn) for _ in range(int(np.clip(2 * len(X), 16, POOL)))]
         clear = np.array([clearance(projection, scaled, codes) for projection in pool])
         pool = [pool[i] for i in np.argsort(-clear, kind="stable")]
-        found = _in_float64(task, pool) or _in_dyadic(task, pool, PRECISIONS[:3] if merging else PRECISIONS)
-        if found is not None:
-            return found
+        built = _in_float64(task, pool) or _in_dyadic(task, pool, PRECISIONS[:3] if merging else PRECISIONS)
+        if built is not None:
+            return built
     raise AssertionError("distinct samples can be lifted and merged at some precision")
 
 
-def _in_float64(task: _Task, pool: list[Projection]) -> Construction | None:
+def _in_float64(task: Task, pool: list[Projection]) -> Built | None:
     """The safest of several attempts, if any gives every sample its label in plain float64."""
-    best: Construction | None = None
+    best: Built | None = None
     halfway = 0
     for number, projection in enumerate(pool[:ATTEMPTS]):
         if number == HOPELESS and not halfway:
             break
         least = best.safety if best is not None else SAFE
-        walked, found = _build(task, projection, Float64(), ARCS[number % len(ARCS)], least)
+        walked, built = _build(task, projection, Float64(), ARCS[number % len(ARCS)], least)
         halfway += walked >= 0.5
-        if found is not None and _carried(found, task):
-            best = found
+        if built is not None and built.is_carried(task.X, task.codes, FLOAT64, passes=0):
+            best = built
             if best.safety >= ENOUGH:
                 break
     return best
 
 
-def _in_dyadic(task: _Task, pool: list[Projection], precisions: tuple[int, ...]) -> Construction | None:
+def _in_dyadic(task: Task, pool: list[Projection], precisions: tuple[int, ...]) -> Built | None:
     """The first precision that carries. In special position a merging first layer may fail at any."""
     for bits in precisions:
         for projection in pool[:3]:
-            _, found = _build(task, projection, Dyadic(bits), ARCS[0], ENOUGH)
-            if found is not None:
-                return found
+            _, built = _build(task, projection, Dyadic(bits), ARCS[0], ENOUGH)
+            if built is not None:
+                return built
     return None
 
 
-def _carried(found: Construction, task: _Task) -> bool:
-    """Whether the float64 passes, careful and plain, give every sample its label."""
-    net = LNNet(found.layers, found.readout, tuple(range(int(task.codes.max()) + 1)))
-    plain = net.winners(net.plain_scores(task.X))
-    return bool((net.predict(task.X) == task.codes).all() and (plain == task.codes).all())
-
-
 def _build(
-    task: _Task, projection: Projection, arithmetic: Arithmetic, arc: float, least: float
-) -> tuple[float, Construction | None]:
+    task: Task, projection: Projection, arithmetic: Arithmetic, arc: float, least: float
+) -> tuple[float, Built | None]:
     """Lift, merge until readable, read out; or stop as soon as gap / error falls below `least`.
 
     Returns the share of the merges that were done, and the construction if it was completed.
     """
     done, total = 0, 1
-    merges: list[tuple[int, ...]] = [projection.pair or ()]
+    merges = [() if projection.pair is None else (projection.pair,)]
     try:
         with arithmetic.working():
-            layer, walk = _lifted(task, projection, arithmetic, arc)
+            layer, walk = lifted(task, projection, arithmetic, arc)
             layers = [layer]
             safety = _checked(walk, least)
             total = max(1, len(walk.movers()))
             while not circle.is_readable(walk.codes):
-                layer, walk, pair = _merged(walk, arithmetic)
+                layer, walk, pair = merged_layer(walk, arithmetic)
                 safety = min(safety, _checked(walk, least))
                 layers.append(layer)
-                merges.append(pair)
+                merges.append((pair,))
                 done += 1
                 if task.progress is not None:
                     task.progress(done, total)
@@ -247,11 +216,10 @@ def _build(
             exported = [Layer(arithmetic.exported(w), arithmetic.exported(b)) for w, b in [*layers, scores]]
     except _OutOfPrecision:
         return done / total, None
-    safety = min(safety, float(np.finfo(np.float64).max))
-    return 1.0, Construction(tuple(exported[:-1]), exported[-1], tuple(merges), safety)
+    return 1.0, Built(tuple(exported[:-1]), exported[-1], min(safety, SAFEST), tuple(merges))
 
 
-def _checked(walk: _Walk, least: float) -> float:
+def _checked(walk: Walk, least: float) -> float:
     safety = walk.safety()
     if not safety >= least:
         raise _OutOfPrecision
@@ -261,9 +229,9 @@ def _checked(walk: _Walk, least: float) -> float:
 # ------------------------------------------------------------------------------------------ the first layer
 
 
-def _lifted(
-    task: _Task, projection: Projection, arithmetic: Arithmetic, arc: float
-) -> tuple[tuple[Array, Array], _Walk]:
+def lifted(
+    task: Task, projection: Projection, arithmetic: Arithmetic, arc: float
+) -> tuple[tuple[Array, Array], Walk]:
     """The first layer's parameters, and the walk along the circle after it."""
     samples = arithmetic.array(task.X)
     scaled = samples * arithmetic.array(task.scale)
@@ -275,29 +243,20 @@ def _lifted(
     if projection.pair is not None:
         order = order[order != projection.pair[0]]
     kept, s = task.codes[order], values[order]
-    kappa, beta = _respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arc, arithmetic)
+    kappa, beta = respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arc, arithmetic)
     spaced = np.stack([rows[0], kappa * (rows[1] + beta * rows[0])])
     shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
-    columns = circle.basis(arithmetic)
-    weight, bias = columns @ spaced, columns @ shifted
-    # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
-    excess = np.frexp(floats(np.abs(weight)))[1] + np.frexp(task.scale)[1]
-    factor = arithmetic.array(np.ldexp(1.0, np.minimum(1000 - excess.max(), 0)))
-    weight = arithmetic.rounded(weight * factor * arithmetic.array(task.scale))
-    bias = arithmetic.rounded(bias * factor)
-    planar = (samples @ weight.T + bias) @ columns
-    size = np.sqrt((planar * planar).sum(axis=1))
-    rounding = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
-    errors = np.sqrt((rounding * rounding).sum(axis=1)) / size * (ROUNDING * arithmetic.unit)
+    layer = first_layer(task.X, task.scale, spaced, shifted, arithmetic)
+    errors = layer.errors
     sinks = np.zeros(len(order), dtype=bool)
     for code in np.unique(kept[kept != (-1 if task.free is None else task.free)]):
         sinks[np.flatnonzero(kept == code)[-1]] = True
-    points = circle.directions(planar, arithmetic)
+    points = circle.directions(layer.planar, arithmetic)
     if projection.pair is not None:
         i, j = projection.pair
         errors[j] = max(errors[i], errors[j]) + np.abs(points[i] - points[j]).sum()
     points, errors = arithmetic.rounded(points[order]), arithmetic.upper(errors[order])
-    return (weight, bias), _Walk(points, kept, order, errors, sinks, task.free, arc)
+    return (layer.weight, layer.bias), Walk(points, kept, order, errors, sinks, task.free, arc)
 
 
 def _onto_arc(s: Array, arc: float, arithmetic: Arithmetic) -> tuple[Any, Any]:
@@ -306,7 +265,7 @@ def _onto_arc(s: Array, arc: float, arithmetic: Arithmetic) -> tuple[Any, Any]:
     return arithmetic.array([2 * np.tan(arc / 2)])[0] / width, -(s[0] + s[-1]) / 2
 
 
-def _respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
+def respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
     """The re-spacing ``s -> kappa (s + beta)`` before the read-out: the smallest unequal gap made largest.
 
     The gap between neighbours ``v, w`` after it is about ``kappa dv / sqrt((1 + v^2) (1 + w^2))``. Tried are
@@ -334,7 +293,7 @@ def _respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
 # ------------------------------------------------------------------------------------------ a merging layer
 
 
-def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _Walk, tuple[int, int]]:
+def merged_layer(walk: Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], Walk, tuple[int, int]]:
     """One layer: the best candidate fold, its parameters, and the walk after it."""
     planar = walk.points
     a = int(walk.movers()[0])
@@ -343,7 +302,7 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     if not candidates:
         raise _OutOfPrecision
     b, half = np.array([c[0] for c in candidates]), arithmetic.array([c[1] for c in candidates])
-    folds = Folds.of(planar, np.full(len(b), a), b, half, _sense(planar))
+    folds = Folds.of(planar, np.full(len(b), a), b, half, sense(planar))
     kappa = _onto_arcs(walk, folds, arithmetic)
     tangents, bounds = folds.images(kappa, walk.errors, arithmetic)
     if strict:
@@ -355,7 +314,7 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     scale, beta = kappa[k], 0
     errors = bounds[k]
     if circle.is_readable(codes):
-        scale, beta = _respacing(folds.slope[k][order], codes)
+        scale, beta = respacing(folds.slope[k][order], codes)
         errors = folds.images(np.full(len(b), scale), walk.errors, arithmetic, beta)[1][k]
     weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
@@ -370,7 +329,7 @@ def _merged(walk: _Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], _
     return (weight, bias), after, pair
 
 
-def _onto_arcs(walk: _Walk, folds: Folds, arithmetic: Arithmetic) -> Array:
+def _onto_arcs(walk: Walk, folds: Folds, arithmetic: Arithmetic) -> Array:
     """The re-spacing that keeps movers and sinks on an arc next to the new cut, on either side of it.
 
     Sinks of finished classes may have been left behind the walk. Seen from o they lie across the cut, and
@@ -390,20 +349,14 @@ def _behind(planar: Array, a: int) -> float:
     return abs(float(angle_between(planar[a - 1], planar[a]))) if a > 0 else np.pi / 2
 
 
-def _sense(planar: Array) -> int:
-    """1 if the walk, which is shorter than a half circle, goes counter-clockwise, else -1."""
-    p, q = planar[0], planar[-1]
-    return 1 if p[0] * q[1] - p[1] * q[0] > 0 else -1
-
-
-def _strict(walk: _Walk, a: int) -> Iterator[tuple[int, Any]]:
+def _strict(walk: Walk, a: int) -> Iterator[tuple[int, Any]]:
     """The one fold that catches a alone, however close its neighbours: their distance may be no float."""
     ahead = np.abs(walk.points[a + 1] - walk.points[a]).max()
     behind = np.abs(walk.points[a] - walk.points[a - 1]).max() if a > 0 else ahead
     yield walk.sink(a), (ahead if ahead < behind else behind) / 5
 
 
-def _candidates(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
+def _candidates(walk: Walk, a: int) -> Iterator[tuple[int, float]]:
     """Folds of a alone, or of a with up to two points ahead of it, onto its sink or an equal neighbour.
 
     Each with the tangent of half its reach.
@@ -424,7 +377,7 @@ def _candidates(walk: _Walk, a: int) -> Iterator[tuple[int, float]]:
         yield from ((b, float(np.tan(r / 2))) for r in reaches if 0 < r < 0.5 * distance)
 
 
-def _choice(walk: _Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, NDArray[np.int64]]:
+def _choice(walk: Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, NDArray[np.int64]]:
     """The candidate of least predicted damage, and the walking order after it (without a)."""
     n, rows = len(walk.codes), np.arange(len(folds.a))
     order = np.argsort(keys, axis=1, kind="stable")
@@ -454,3 +407,29 @@ def _choice(walk: _Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int,
     if not np.isfinite(cost[k]):
         raise _OutOfPrecision
     return k, order[k][order[k] != folds.a[k]]
+
+
+# ------------------------------------------------------------------------------------------------ the methods
+
+
+def _every_class(class_sizes: Sequence[int], general_position: bool) -> int:
+    return max(1, sum(class_sizes) - 2)
+
+
+def _all_but_one(class_sizes: Sequence[int], general_position: bool) -> int:
+    merges = sum(class_sizes) - max(class_sizes) - len(class_sizes) + 1
+    return max(1, merges) if general_position else merges + 1
+
+
+PROJECTION_MERGE = Method(
+    name="projection-merge",
+    summary="the paper's: one pair a layer, every class is merged",
+    build=partial(merge, minority=False),
+    guaranteed_depth=_every_class,
+)
+MINORITY_MERGE = Method(
+    name="minority-merge",
+    summary="one pair a layer, the most frequent class stays where it is",
+    build=partial(merge, minority=True),
+    guaranteed_depth=_all_but_one,
+)

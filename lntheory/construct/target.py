@@ -48,11 +48,12 @@ class Target:
         """The nearest numbers of this arithmetic, as float64."""
         return values.astype(np.float32).astype(np.float64) if self.name == "float32" else values
 
-    def carries(self, net: LNNet, X: FloatArray, codes: NDArray[np.int64]) -> bool:
+    def carries(self, net: LNNet, X: FloatArray, codes: NDArray[np.int64], *, passes: int = PASSES) -> bool:
         """Whether a net is right on all samples: carefully, plainly, and under random roundings.
 
-        The plain pass is that of one machine, which sums in one order. `PASSES` more, in which the error of
-        every single operation is drawn at random (Monte Carlo arithmetic), tell whether it was only lucky.
+        The plain pass is that of one machine, which sums in one order. So many more `passes`, in which the
+        error of every single operation is drawn at random (Monte Carlo arithmetic), tell whether it was only
+        lucky.
         An observation, no proof: `lntheory.network.roundoff` has bounds.
 
         References
@@ -66,7 +67,7 @@ class Target:
         if not ((plain == codes).all() and (net.predict(X) == np.asarray(net.classes)[codes]).all()):
             return False
         rng = np.random.default_rng(0)
-        return all((net.winners(self._drawn(net, X, rng)) == codes).all() for _ in range(PASSES))
+        return all((net.winners(self._drawn(net, X, rng)) == codes).all() for _ in range(passes))
 
     def _drawn(self, net: LNNet, X: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Scores of a net with layer normalization, every operation off by a random part of the unit."""
@@ -88,3 +89,6 @@ class Target:
                 points = off(points / off(np.sqrt((points * points).mean(axis=1, keepdims=True))))
             scores = affine(net.readout.weight, net.readout.bias, points)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+FLOAT64 = Target.of("float64")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import combinations, product
 
 import numpy as np
@@ -11,16 +10,18 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import layer_norm, shatter
-from lntheory.construct import METHODS, fold_kernel, fold_search, guaranteed_depth
+from lntheory.construct import METHODS, TEMPLATE, fold_kernel, fold_search, guaranteed_depth
+from lntheory.construct import methods as register
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.circle import basis, is_readable
+from lntheory.construct.linear import by_linear_program
+from lntheory.errors import InvalidInputError
 from lntheory.exact import certify
 from tests.construct.hostile import class_sizes, consistent, labelled
 from tests.tolerances import PLANE
 
-front = import_module("lntheory.construct.shatter")  # the function has the module's name
 seeds = st.integers(0, 2**32 - 1)
-methods = st.sampled_from(METHODS)
+methods = st.sampled_from(list(METHODS))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -32,7 +33,7 @@ def short():
 
 
 def built(X, y, method, **options):
-    if method in front.SEARCHING:
+    if METHODS[method].searches:
         options.setdefault("budget", 48)
     return shatter(X, y, method=method, **options)
 
@@ -152,7 +153,7 @@ def test_a_fold_sees_a_point_and_its_image_under_the_involution_as_one(m, seed):
 
     np.testing.assert_allclose(image(image(half)), half, rtol=1e-9, atol=1e-9)
     u = np.concatenate([half, image(half)])
-    points = fold_search._Points(
+    points = fold_search.ArcPoints(
         np.eye(3), np.zeros(3), on_circle(u), np.zeros(2 * m), np.arange(2 * m), np.zeros(2 * m, int)
     )  # fmt: skip
     arc = points.fold(c, h)
@@ -190,7 +191,7 @@ def test_a_fold_is_evaluated_as_brute_force_sorts(m, seed):
     expected = np.argsort(directions)
     assert order.tolist() in (expected.tolist(), expected[::-1].tolist())
     if cost < fold_kernel.NEVER:
-        assert cost == pytest.approx(fold_search._local(tau, codes[order]), rel=1e-9)
+        assert cost == pytest.approx(fold_search.local_objective(tau, codes[order]), rel=1e-9)
 
 
 # ------------------------------------------------------------------------------- the read-out, and both forms
@@ -209,7 +210,7 @@ def test_affine_scores_exist_iff_no_two_classes_alternate(word, seed):
     gaps = np.random.default_rng(seed).uniform(0.5, 1.0, len(codes))
     angles = 2 * np.pi * np.cumsum(gaps) / gaps.sum()
     affine = np.column_stack([np.cos(angles), np.sin(angles), np.ones(len(codes))])
-    scores = front._by_linear_program(affine, codes, int(codes.max()) + 1)
+    scores = by_linear_program(affine, codes, int(codes.max()) + 1)
     assert (scores is not None) == (not alternate) == is_readable(codes)
 
 
@@ -237,3 +238,36 @@ def test_planar_and_space_forms_of_a_net_agree(m, n_features, method, seed):
         z = space @ columns / np.sqrt(3)
     scores = np.sqrt(3) * z @ columns.T @ net.readout.weight.T + net.readout.bias
     assert net.winners(scores[:, 0]).tolist() == y.tolist()
+
+
+# --------------------------------------------------------------------------------------------- the register
+
+
+@given(labelled(), seeds)
+def test_the_template_is_a_construction(data, seed):
+    """What a newcomer copies keeps what every construction owes: right, within its depth, the same again."""
+    X, y = data
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(register, "METHODS", {TEMPLATE.METHOD.name: TEMPLATE.METHOD})
+        nets = [shatter(X, y, method="one-layer-first", random_state=seed) for _ in range(2)]
+        certify(nets[0], X, y)
+        assert nets[0].depth <= guaranteed_depth(class_sizes(X, y), method="one-layer-first")
+    assert nets[0] == nets[1]
+
+
+def test_the_template_takes_one_layer_where_a_random_one_does():
+    X, y = np.random.default_rng(0).normal(size=(6, 2)), [0, 1, 0, 1, 0, 1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(register, "METHODS", {TEMPLATE.METHOD.name: TEMPLATE.METHOD})
+        assert shatter(X, y, method="one-layer-first").depth == 1
+    assert shatter(X, y, method="projection-merge").depth > 1
+
+
+def test_constructions_are_registered_under_their_names():
+    assert list(METHODS) == ["auto", "fold", "pairs", "minority-merge", "projection-merge"]
+    assert all(method.name == name and method.summary for name, method in METHODS.items())
+    for name in ("no-such-method", None, 3):
+        with pytest.raises(InvalidInputError, match="choose one of auto, fold, pairs"):
+            shatter([[0.0], [1.0]], [0, 1], method=name)
+    with pytest.raises(TypeError):
+        METHODS["mine"] = TEMPLATE.METHOD

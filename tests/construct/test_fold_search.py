@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import shatter
-from lntheory.construct import circle, fold_kernel, fold_search, guaranteed_depth
+from lntheory.construct import circle, fold_kernel, fold_search, guaranteed_depth, portfolio
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.target import Target
 from lntheory.data import load_dataset, random_labels
@@ -87,7 +86,7 @@ def test_the_images_of_a_fold_are_those_that_its_centre_sees(m, seed):
     assert seen.tolist() in (order.tolist(), order[::-1].tolist())
     # and so does the layer that is made of it
     angle = 2 * np.arctan(u)
-    points = fold_search._Points(
+    points = fold_search.ArcPoints(
         np.eye(3), np.zeros(3), np.column_stack([np.cos(angle), np.sin(angle)]), np.full(m, 1e-16),
         np.arange(m), codes,
     )  # fmt: skip
@@ -124,7 +123,7 @@ def test_the_objective_of_a_fold_is_that_of_its_images():
             u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, 0.0, c, h, tau, order
         )
         with np.errstate(all="ignore"):
-            assert cost == pytest.approx(fold_search._local(tau, codes[order]), rel=1e-9)
+            assert cost == pytest.approx(fold_search.local_objective(tau, codes[order]), rel=1e-9)
 
 
 def test_runs_that_are_kept_whole_are_not_broken():
@@ -264,7 +263,7 @@ def test_interruption_passes_through(short):
 
 
 def test_auto_does_not_search_where_that_takes_long(monkeypatch):
-    monkeypatch.setattr(import_module("lntheory.construct.shatter"), "AUTO_BUDGET", {"float64": 30})
+    monkeypatch.setattr(portfolio, "AUTO_BUDGET", {"float64": 30})
     net = certified(*planar(40, 0), method="auto")
     assert net.provenance["units"] == 0
     assert net.provenance["construction"] == "pairs"
@@ -304,13 +303,13 @@ def turned(X, layers, dtype):
 def test_points_are_about_as_wrong_as_estimated(target, dtype, m, seed):
     """Folds at random, which magnify as they like: errors are as a rule smaller than two deviations."""
     X, codes = planar(m, seed)
-    task = fold_search._Task(X, codes, fold_search.powers_of_two(X), Target.of(target))
+    task = fold_search.Task(X, codes, fold_search.powers_of_two(X), Target.of(target))
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
-        arc = fold_search._lifts(task, rng)
+        arc = fold_search.best_lift(task, rng)
         layers = []
         for _ in range(4):
-            points = fold_search._shaped(task, arc, *arc.spread())
+            points = fold_search.shaped(task, arc, *arc.spread())
             layers.append(points)
             arc = points.fold(rng.uniform(-0.3, 0.3), rng.uniform(0.1, 0.4))
             if arc is None:
@@ -326,11 +325,11 @@ def test_errors_are_not_overestimated_much():
     shares = []
     for seed in range(30):
         X, codes = planar(60, seed)
-        task = fold_search._Task(X, codes, fold_search.powers_of_two(X), Target.of("float32"))
+        task = fold_search.Task(X, codes, fold_search.powers_of_two(X), Target.of("float32"))
         rng = np.random.default_rng(seed)
-        arc, layers = fold_search._lifts(task, rng), []
+        arc, layers = fold_search.best_lift(task, rng), []
         for _ in range(4):
-            layers.append(fold_search._shaped(task, arc, *arc.spread()))
+            layers.append(fold_search.shaped(task, arc, *arc.spread()))
             arc = layers[-1].fold(rng.uniform(-0.3, 0.3), rng.uniform(0.1, 0.4))
         shares += [
             off / layer.errors for layer, off in zip(layers, turned(X, layers, np.float32), strict=True)
@@ -380,7 +379,7 @@ def test_a_target_does_not_carry_a_net_that_is_right_by_luck():
 def test_float32_carries_three_hundred_samples(seed):
     X, codes = planar(300, seed)
     search = fold_search.fold_search(X, codes, seed=seed, budget=1010, target="float32", n_jobs=2)
-    net = LNNet(search.found.layers, search.found.readout, (0, 1))
+    net = LNNet(search.built.layers, search.built.readout, (0, 1))
     assert net.depth < 40
     assert (net.winners(net.plain_scores(X, np.float32)) == codes).all()
     assert Target.of("float32").carries(net, X, codes)
@@ -401,7 +400,7 @@ def test_ten_classes_take_at_most_half_of_the_layers_of_merges(seed):
 def test_safety_is_rationed():
     """By the root of the boundaries left, and never below what has to be left."""
     X, codes = planar(20, 0)
-    task = fold_search._Task(
+    task = fold_search.Task(
         X, codes, fold_search.powers_of_two(X), Target.of("float32"), reserve=8.0, boundaries=100
     )
     least = fold_search.LEAST
@@ -411,10 +410,10 @@ def test_safety_is_rationed():
 @pytest.mark.parametrize("target", ["float64", "float32"])
 def test_a_ration_is_no_more_than_the_first_layer_has(target):
     X, codes = planar(120, 0)
-    task = fold_search._Task(X, codes, fold_search.powers_of_two(X), Target.of(target))
+    task = fold_search.Task(X, codes, fold_search.powers_of_two(X), Target.of(target))
     with np.errstate(all="ignore"):
-        arc = fold_search._lifts(task, np.random.default_rng(0))
-        safety = fold_search._shaped(task, arc, *arc.spread()).safety()
+        arc = fold_search.best_lift(task, np.random.default_rng(0))
+        safety = fold_search.shaped(task, arc, *arc.spread()).safety()
         begun = task.begun(arc)
     assert begun.wanted(len(arc.ends)) <= max(safety, fold_search.LEAST) * (1 + 1e-9)
     assert begun.reserve <= min(fold_search.MOST_RESERVED, fold_search.RESERVE * len(arc.ends))

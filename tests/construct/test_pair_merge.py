@@ -12,9 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import LNNet, plotting, shatter
-from lntheory.construct import guaranteed_depth
+from lntheory.construct import circle, guaranteed_depth
 from lntheory.construct import pair_merge as pairs
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
+from lntheory.construct.pair_merge import merge, views
+from lntheory.construct.pair_merge.task import Task
 from lntheory.exact import certify
 from lntheory.vc import witness
 from tests.construct.hostile import class_sizes, labelled
@@ -164,7 +166,7 @@ def test_merges_in_the_provenance_are_those_of_the_layers(m, n_features):
     merges = net.provenance["merges"]
     assert net.provenance["method"] == "pairs"
     assert len(merges) == net.depth
-    assert net.provenance["safety"] >= pairs.SAFE
+    assert net.provenance["safety"] >= views.SAFE
     gone = set()
     for layer, merged in enumerate(merges):
         assert len(merged) <= 2
@@ -191,8 +193,8 @@ def circle_of(codes, arithmetic, seed=0):
     angles = np.sort(rng.uniform(-np.pi, np.pi, len(codes)))
     points = arithmetic.array(np.column_stack([np.cos(angles), np.sin(angles)]))
     with arithmetic.working():
-        points = pairs.circle.directions(points, arithmetic)
-        return pairs._Circle(points, np.array(codes), np.arange(len(codes)), points[:, 0] * 0)
+        points = circle.directions(points, arithmetic)
+        return views.CirclePoints(points, np.array(codes), np.arange(len(codes)), points[:, 0] * 0)
 
 
 @pytest.mark.parametrize("arithmetic", [Float64(), Dyadic(128)])
@@ -201,7 +203,9 @@ def test_a_fold_merges_both_chords_and_keeps_directions_defined(arithmetic, seed
     state = circle_of([1, 0, 1, 0, 1, 0, 1, 0], arithmetic, seed)
     chords = np.array([[[0, 2], [4, 6]], [[2, 4], [6, 0]], [[0, 6], [2, 4]]])
     with arithmetic.working():
-        views, matrix, offset = pairs._folds(state, state.points[chords.reshape(-1, 4)], chords, arithmetic)
+        views, matrix, offset = merge.views_through(
+            state, state.points[chords.reshape(-1, 4)], chords, arithmetic
+        )
         for k, chord in enumerate(chords):
             vectors = floats(state.points @ matrix[k].T + offset[k])
             others = [i for i in range(8) if i not in chord[:, 0]]
@@ -215,7 +219,7 @@ def test_a_fold_merges_both_chords_and_keeps_directions_defined(arithmetic, seed
 def test_crossing_chords_have_no_fold():
     state = circle_of([1, 0] * 4, Float64())
     crossing = np.array([[[0, 4], [2, 6]]])
-    views, _, _ = pairs._folds(state, state.points[crossing.reshape(-1, 4)], crossing, Float64())
+    views, _, _ = merge.views_through(state, state.points[crossing.reshape(-1, 4)], crossing, Float64())
     assert np.isinf(views.errors).any()
 
 
@@ -223,7 +227,7 @@ def test_crossing_chords_have_no_fold():
 def test_two_chords_are_disjoint_and_do_not_cross(n_ends, seed):
     rng = np.random.default_rng(seed)
     at = np.sort(rng.choice(100, n_ends, replace=False))
-    chosen = pairs._two_chords(np.array(list(combinations(at.tolist(), 2))), 100, 50, rng)
+    chosen = merge.two_chords(np.array(list(combinations(at.tolist(), 2))), 100, 50, rng)
     assert len(chosen) <= 50
     assert len(chosen) > 0 or n_ends < 4
     for (a, b), (c, d) in chosen.tolist():
@@ -235,7 +239,7 @@ def test_an_unequal_pair_in_one_place_is_no_candidate():
     codes = np.array([[0, 1, 0, 1]])
     angles = np.array([0.1, 0.5, 0.5, 1.0])
     points = np.column_stack([np.cos(angles), np.sin(angles)])[None]
-    score, safety = pairs._judged(points, np.full((1, 4), 1e-9), codes)
+    score, safety = views.judged(points, np.full((1, 4), 1e-9), codes)
     assert score[0] == -np.inf
     assert safety[0] == 0
 
@@ -245,7 +249,7 @@ def test_safety_counts_the_worst_placed_point_of_a_run():
     codes, angles = np.array([[1, 1, 1, 0]]), np.array([0.0, 0.4, 0.5, 0.6])
     points = np.column_stack([np.cos(angles), np.sin(angles)])[None]
     errors = np.array([[0.3, 1e-12, 1e-12, 1e-12]])
-    assert pairs._judged(points, errors, codes)[1][0] == pytest.approx(np.sin(0.6) / 0.3)
+    assert views.judged(points, errors, codes)[1][0] == pytest.approx(np.sin(0.6) / 0.3)
 
 
 @pytest.mark.parametrize("arithmetic", [Float64(), Dyadic(96)])
@@ -253,8 +257,8 @@ def test_order_is_counter_clockwise_all_around(arithmetic):
     angles = np.array([[3.0, -2.0, 0.2, -0.4, 1.8, -1.7]])
     with arithmetic.working():
         vectors = arithmetic.array(np.stack([np.cos(angles), np.sin(angles)], axis=-1) * 3)
-        views = pairs._Views(vectors, vectors[..., 0], vectors[..., 0], np.full((1, 2, 2), -1))
-        found = views.order(arithmetic)[0]
+        seen = views.Views(vectors, vectors[..., 0], vectors[..., 0], np.full((1, 2, 2), -1))
+        found = seen.order(arithmetic)[0]
     start = int(np.argmin(angles[0, found]))
     assert np.roll(found, -start).tolist() == np.argsort(angles[0]).tolist()
 
@@ -294,7 +298,7 @@ def test_what_float64_does_not_carry_becomes_dyadic():
 
 
 def test_dyadic_construction_keeps_the_guarantee(monkeypatch):
-    monkeypatch.setattr(pairs, "_in_float64", lambda *args: None)
+    monkeypatch.setattr(merge, "_in_float64", lambda *args: None)
     X, y = np.random.default_rng(1).normal(size=(24, 2)), balanced(24)
     net = certified(X, y, general_position=True)
     assert net.arithmetic == "dyadic"
@@ -303,15 +307,15 @@ def test_dyadic_construction_keeps_the_guarantee(monkeypatch):
 
 def test_first_layers_that_get_stuck_are_given_up(monkeypatch):
     """Another first layer, another shape: the guarantee stands as long as any of them works."""
-    original, calls = pairs._first, []
+    original, calls = merge.lifted, []
 
     def failing(*args):
         calls.append(args)
         if len(calls) <= 3:
-            raise pairs._Stuck
+            raise views.Stuck
         return original(*args)
 
-    monkeypatch.setattr(pairs, "_first", failing)
+    monkeypatch.setattr(merge, "lifted", failing)
     X, y = np.random.default_rng(1).normal(size=(14, 2)), balanced(14)
     assert certified(X, y, general_position=True).depth <= 4
     assert len(calls) > 3
@@ -331,7 +335,7 @@ def test_same_seed_same_net_and_progress_is_told():
 
 def test_potential_is_what_the_classes_need():
     codes = np.repeat([0, 1, 2, 3], [9, 5, 4, 1])
-    task = pairs._Task.of(np.arange(19.0)[:, None], codes, None)
+    task = Task.of(np.arange(19.0)[:, None], codes, None)
     assert task.potential == sum(pairs.layers_needed(k) for k in (5, 4, 1)) == 5
     readable = SimpleNamespace(cyclic=codes[None], counts=np.bincount(codes)[None])
     assert task.left(readable.cyclic, readable.counts).tolist() == [0]
@@ -339,7 +343,7 @@ def test_potential_is_what_the_classes_need():
 
 def test_four_runs_of_two_classes_need_one_layer_however_many_points():
     codes = np.repeat([1, 0, 1, 0], [9, 10, 9, 10])
-    task = pairs._Task.of(np.arange(38.0)[:, None], codes, None)
+    task = Task.of(np.arange(38.0)[:, None], codes, None)
     cyclic = np.stack([codes, np.sort(codes), np.roll(np.repeat([1, 0] * 3, [5, 6, 6, 6, 7, 8]), 0)])
     assert task.left(cyclic, np.array([[20, 18]] * 3)).tolist() == [1, 0, 9]
     angles = np.arange(38) * (2 * np.pi / 38)

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from lntheory import shatter
 from lntheory.construct import circle, guaranteed_depth, projection_merge
 from lntheory.construct.arithmetic import Float64
+from lntheory.construct.built import Built
+from lntheory.construct.first_layer import Projection
 from lntheory.construct.fold import Folds
-from lntheory.construct.lift import Projection
-from lntheory.construct.projection_merge import _respacing, _Walk
+from lntheory.construct.problem import Problem
+from lntheory.construct.projection_merge import Walk, respacing
 from lntheory.construct.readout import margin
 from lntheory.exact import certify
 from lntheory.network import LNNet
@@ -109,7 +111,7 @@ def test_parallel_chords_merge_no_unequal_pair(method):
 def test_merges_are_pairs_of_equal_labels_each_sample_moved_once(data, method):
     X, y = data
     net = shatter(X, y, method=method)
-    merges = [pair for pair in net.provenance["merges"] if pair]
+    merges = [pair for layer in net.provenance["merges"] for pair in layer]
     assert len(net.provenance["merges"]) == net.depth
     assert all(y[i] == y[j] and i != j for i, j in merges)
     moved = [i for i, _ in merges]
@@ -128,7 +130,7 @@ def test_samples_stay_within_the_proved_distance_of_what_stands_for_them(data, m
     assume(codes.max() > 0)
     with pytest.MonkeyPatch.context() as patch:
         attempts = record(patch)
-        found = projection_merge.merge(X, codes, minority=minority, rng=np.random.default_rng(0))
+        found = projection_merge.merge(Problem(X, codes, np.random.default_rng(0)), minority=minority)
     net = LNNet(found.layers, found.readout, range(codes.max() + 1))
     steps = steps_of(net, attempts)
     bits = 9000 if net.arithmetic == "dyadic" else 500
@@ -174,7 +176,9 @@ def test_full_merging_makes_ssr_tiny(seed, n_classes, monkeypatch):
     net = shatter(X, y, method="projection-merge")
     proved = certify(net, X, y)
     assert net.depth == 16 - n_classes + 1 >= early.depth
-    assert len({i for pair in net.provenance["merges"] for i in pair[:1]}) == 16 - n_classes
+    assert (
+        len({i for layer in net.provenance["merges"] for pair in layer for i in pair[:1]}) == 16 - n_classes
+    )
     assert proved.ssr_after[1] <= 8 * 16 / net.provenance["safety"] ** 2 < 1e-4
 
 
@@ -184,12 +188,12 @@ def test_full_merging_makes_ssr_tiny(seed, n_classes, monkeypatch):
 def walk_at(angles, codes, errors):
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     n = len(codes)
-    return _Walk(points, np.array(codes), np.arange(n), np.array(errors), np.zeros(n, dtype=bool), None, 0.6)
+    return Walk(points, np.array(codes), np.arange(n), np.array(errors), np.zeros(n, dtype=bool), None, 0.6)
 
 
 def test_safety_is_the_smallest_gap_over_error():
     walk = walk_at([0.0, 0.1, 0.3, 0.6], [0, 0, 1, 1], [1e-3, 1e-3, 1e-3, 1e-3])
-    assert walk.safety() == pytest.approx(2 * np.sin(0.1) / 2e-3)
+    assert walk.safety() == pytest.approx(np.sin(0.2) / 2e-3)
 
 
 def test_safety_sees_the_badly_placed_point_inside_a_run():
@@ -219,7 +223,7 @@ def test_a_float64_net_has_to_pass_the_float64_forward_pass(monkeypatch):
     """Whatever is believed of its gaps and errors."""
     X, y = np.array(XOR), [0, 0, 1, 1]
     assert shatter(X, y, method="minority-merge").arithmetic == "float64"
-    monkeypatch.setattr(projection_merge, "_carried", lambda found, task: False)
+    monkeypatch.setattr(Built, "is_carried", lambda *args, **options: False)
     assert shatter(X, y, method="minority-merge").arithmetic == "dyadic"
 
 
@@ -255,7 +259,7 @@ def test_a_layer_that_misses_its_merge_is_noticed(missing, monkeypatch):
 def test_respacing_spreads_the_gap_between_unequal_labels():
     """A tiny gap far from the middle becomes a quarter turn, or nearly."""
     s = np.array([0.0, 5.0, 5.000001, 6.0])
-    kappa, beta = _respacing(s, np.array([0, 0, 1, 1]))
+    kappa, beta = respacing(s, np.array([0, 0, 1, 1]))
     images = np.arctan(kappa * (s + beta))
     assert images[2] - images[1] > 0.7
 

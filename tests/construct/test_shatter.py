@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 
 import flint
@@ -16,13 +15,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import LNNet, shatter
-from lntheory.construct import fold_search, guaranteed_depth
+from lntheory.construct import fold_search, guaranteed_depth, portfolio
 from lntheory.construct.pair_merge import pair_merge
+from lntheory.construct.portfolio import Portfolio, why_no_shallower
+from lntheory.construct.problem import Problem
+from lntheory.construct.projection_merge import MINORITY_MERGE
 from lntheory.errors import ConflictingLabelsError, InvalidInputError, RefutedError
 from lntheory.exact import certify
 from tests.construct.hostile import class_sizes, consistent, labelled
 
-front = import_module("lntheory.construct.shatter")  # the function has the module's name
 METHODS = ["minority-merge", "projection-merge", "pairs", "auto"]
 methods = st.sampled_from(METHODS)
 XOR = [[0, 0], [1, 1], [0, 1], [1, 0]]
@@ -159,7 +160,9 @@ def test_duplicates_count_once():
     for method in ("minority-merge", "projection-merge"):
         net = certified(X, y, method=method)
         assert net.depth == 1
-        assert all(i < 4 for pair in net.provenance["merges"] for i in pair)  # the first of equal samples
+        assert all(
+            i < 4 for layer in net.provenance["merges"] for pair in layer for i in pair
+        )  # the first of equal samples
     net = certified(X, y)
     assert net.depth == 1
     assert all(i < 4 for layer in net.provenance["merges"] for pair in layer for i in pair)
@@ -369,9 +372,9 @@ def test_least_depth_of_alternating_samples_of_a_line(m, depth):
     """2^L + 1 of them at most: `lntheory.vc.upper_bound`."""
     X = np.column_stack([np.full(m, 7.0), np.random.default_rng(m).normal(size=m)])
     codes = np.argsort(np.argsort(X[:, 1])) % 2
-    assert [front._why_no_shallower(X, codes, d) for d in (depth, depth + 1)] == ["no net is shallower", None]
+    assert [why_no_shallower(X, codes, d) for d in (depth, depth + 1)] == ["no net is shallower", None]
     X, codes = np.vstack([X, [[7.0, 9.0]]]), np.append(codes, 2)  # another class takes nothing away
-    assert [front._why_no_shallower(X, codes, d) for d in (depth, depth + 1)] == ["no net is shallower", None]
+    assert [why_no_shallower(X, codes, d) for d in (depth, depth + 1)] == ["no net is shallower", None]
 
 
 @given(labelled(max_samples=9))
@@ -384,7 +387,7 @@ def test_no_construction_is_shallower_than_what_is_said_to_be_least(data):
         nets = [shatter(X, y, method=method) for method in ("minority-merge", "pairs")]
         nets.append(shatter(X, y, method="fold", budget=36))
     depth = min(net.depth for net in nets)
-    assert depth == 0 or front._why_no_shallower(distinct, codes, depth + 1) != "no net is shallower"
+    assert depth == 0 or why_no_shallower(distinct, codes, depth + 1) != "no net is shallower"
 
 
 @pytest.mark.parametrize("method", ["fold", "auto"])
@@ -393,7 +396,7 @@ def test_a_time_limit_is_a_budget_found_out_later(short, monkeypatch, method, re
     """Stopped by the clock after some layers: the same net as with the units spent until then."""
     X, y = planar(40, 1)
     ticks = iter(range(10**6))
-    monkeypatch.setattr(front.time, "monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr(portfolio.time, "monotonic", lambda: float(next(ticks)))
     stopped = shatter(X, y, method=method, budget=400, time_limit=reading)
     told = stopped.provenance
     assert told["time_limit"] == reading
@@ -419,7 +422,7 @@ def test_many_samples_keep_to_the_guarantee_too(data, method, budget):
     """The way of more than `QUICK` samples, where pairs do not come first, on hostile data."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fold_search, "STEPS", 100)
-        patch.setattr(front, "QUICK", 1)
+        patch.setattr(portfolio, "QUICK", 1)
         net = certified(*data, method=method, budget=budget)
     if net.depth and net.provenance["tried"]["fold"] is None:
         assert net.provenance["construction"] == {"fold": "pairs", "auto": "minority-merge"}[method]
@@ -428,7 +431,7 @@ def test_many_samples_keep_to_the_guarantee_too(data, method, budget):
 
 
 def test_many_samples_in_general_position_keep_to_its_guarantee(short, monkeypatch):
-    monkeypatch.setattr(front, "QUICK", 1)
+    monkeypatch.setattr(portfolio, "QUICK", 1)
     for seed in range(4):
         X, y = planar(9, seed)
         for method in ("fold", "auto"):
@@ -440,15 +443,15 @@ def test_with_a_target_what_is_right_in_it_comes_first():
     """Merges that float32 does not carry are passed over, however shallow, for a net that it does."""
     X, y = planar(20)
     codes = np.array(y)
-    right = pair_merge(X, codes, rng=np.random.default_rng(0))
+    problem = Problem(X, codes, np.random.default_rng(0))
+    right = pair_merge(problem)
     wrong = replace(right, layers=right.layers[:-1])
     for target, depth in (("float64", len(wrong.layers)), ("float32", len(right.layers))):
-        search = front._Search(X, codes, "auto", None, None, target, 1, None)
-        found, told = search._chosen({"pairs": wrong, "fold": right}, {})
-        assert len(found.layers) == depth
-        assert told["target"] == target
-    search = front._Search(X, codes, "auto", None, None, "float32", 1, None)
-    assert search._chosen({"pairs": wrong, "fold": None}, {})[1]["target"] == "float64"
+        tried = Portfolio(replace(problem, target=target), MINORITY_MERGE, lambda problem: 0)
+        taken = tried.chosen({"pairs": wrong, "fold": right}, {})
+        assert taken.depth == depth
+        assert taken.account["target"] == target
+    assert tried.chosen({"pairs": wrong, "fold": None}, {}).account["target"] == "float64"
 
 
 def test_merges_right_in_the_target_leave_less_to_search_for(short):
@@ -484,7 +487,7 @@ def test_only_nets_are_searched_for_that_keep_the_guarantee(quick, below, monkey
         return fold_search.FoldSearch(None, 0, 0)
 
     monkeypatch.setattr(fold_search, "fold_search", search)
-    monkeypatch.setattr(front, "QUICK", quick)
+    monkeypatch.setattr(portfolio, "QUICK", quick)
     X, y = planar(26)
     pairs = shatter(X, y, method="pairs").depth
     general = guaranteed_depth([13, 13], method="fold", general_position=True)

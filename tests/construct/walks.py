@@ -10,6 +10,7 @@ import numpy as np
 
 from lntheory.construct import circle, projection_merge
 from lntheory.construct.arithmetic import Dyadic
+from lntheory.construct.built import Built
 from lntheory.exact import enclose
 from lntheory.network import Layer, LNNet
 
@@ -29,7 +30,7 @@ class Step:
 def record(monkeypatch: Any) -> list[list[Step]]:
     """A list that will hold the steps of every attempt that constructions make from now on."""
     attempts: list[list[Step]] = []
-    lifted, merged = projection_merge._lifted, projection_merge._merged
+    lifted, merged = projection_merge.lifted, projection_merge.merged_layer
 
     def recording_lift(task: Any, projection: Any, arithmetic: Any, arc: float) -> Any:
         layer, walk = lifted(task, projection, arithmetic, arc)
@@ -41,12 +42,12 @@ def record(monkeypatch: Any) -> list[list[Step]]:
         attempts[-1].append(Step(layer[0], arithmetic, after, pair))
         return layer, after, pair
 
-    monkeypatch.setattr(projection_merge, "_lifted", recording_lift)
-    monkeypatch.setattr(projection_merge, "_merged", recording_merge)
+    monkeypatch.setattr(projection_merge, "lifted", recording_lift)
+    monkeypatch.setattr(projection_merge, "merged_layer", recording_merge)
     return attempts
 
 
-def steps_of(net: LNNet | projection_merge.Construction, attempts: list[list[Step]]) -> list[Step]:
+def steps_of(net: LNNet | Built, attempts: list[list[Step]]) -> list[Step]:
     """The attempt that became the net."""
     return next(
         steps

@@ -15,15 +15,16 @@ dimensions u can be chosen so that two given samples get the same slope: the fir
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lntheory.construct.arithmetic import Arithmetic, Array, Float64, floats
+from lntheory.construct import circle
+from lntheory.construct.arithmetic import ROUNDING, Arithmetic, Array, Float64, floats
 
-__all__ = ["Projection", "projections"]
+__all__ = ["FirstLayer", "Projection", "clearance", "first_layer", "powers_of_two", "projections", "slopes"]
 
 
 @dataclass(frozen=True)
@@ -122,3 +123,64 @@ def clearance(projection: Projection, X: NDArray[np.float64], codes: NDArray[np.
         spread = values[order[-1]] - values[order[0]]
         share = float(gaps.min() / spread) if len(gaps) and spread > 0 else 0.0
     return share if np.isfinite(share) else 0.0
+
+
+@dataclass(frozen=True)
+class FirstLayer:
+    """A first layer with its parameters rounded, and where it takes the samples.
+
+    Attributes
+    ----------
+    weight : array, shape (3, n_features)
+    bias : array, shape (3,)
+    planar : array, shape (n_samples, 2)
+        The samples in the plane, by the rounded parameters; their directions are the points of the circle.
+    errors : array, shape (n_samples,)
+        Bounds of the errors of the directions' angles, from the layer's own arithmetic.
+    """
+
+    weight: Array
+    bias: Array
+    planar: Array
+    errors: Array
+
+
+def first_layer(
+    X: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    rows: Array,
+    offsets: Array,
+    arithmetic: Arithmetic,
+    *,
+    rounded: Callable[[Array], Array] | None = None,
+    largest_exponent: int = 1000,
+    rounding: float = ROUNDING,
+) -> FirstLayer:
+    """The layer that takes samples to ``rows @ (scale * x) + offsets`` in the plane.
+
+    Parameters
+    ----------
+    X : ndarray of float64, shape (n_samples, n_features)
+    scale : ndarray of float64, shape (n_features,)
+        Powers of two that bring every feature near 1.
+    rows, offsets : arrays, shapes (2, n_features) and (2,)
+    arithmetic : Arithmetic
+    rounded : callable, optional
+        To numbers that a parameter of the net can hold; by default the arithmetic's own.
+    largest_exponent : int
+        Of the largest weight, in powers of two.
+    rounding : float
+        Rounding errors of the layer, in units of ``|W| |x| + |b|`` times the arithmetic's unit.
+    """
+    rounded = arithmetic.rounded if rounded is None else rounded
+    columns, samples = circle.basis(arithmetic), arithmetic.array(X)
+    weight, bias = columns @ rows, columns @ offsets
+    # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
+    excess = np.frexp(floats(np.abs(weight)))[1] + np.frexp(scale)[1]
+    factor = arithmetic.array(np.ldexp(1.0, int(min(largest_exponent - excess.max(), 0))))
+    weight, bias = rounded(weight * factor * arithmetic.array(scale)), rounded(bias * factor)
+    planar = (samples @ weight.T + bias) @ columns
+    terms = np.abs(samples) @ np.abs(weight).T + np.abs(bias)
+    size = np.sqrt((planar * planar).sum(axis=1))
+    errors = np.sqrt((terms * terms).sum(axis=1)) / size * (rounding * arithmetic.unit)
+    return FirstLayer(weight, bias, planar, errors)

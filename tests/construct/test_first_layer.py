@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
-from lntheory.construct.lift import clearance, powers_of_two, projections, slopes
+from lntheory.construct.first_layer import clearance, powers_of_two, projections, slopes
 from tests.construct.hostile import samples
 
 EXACT = Dyadic(9000)

@@ -7,7 +7,7 @@ import numpy as np
 from lntheory.network import Layer, LNNet
 
 E = np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, -2.0]]) / [math.sqrt(2), math.sqrt(6)]
-"""Columns: an orthonormal basis of the plane orthogonal to (1, 1, 1), that of lntheory.plotting."""
+"""Columns: an orthonormal basis of the plane orthogonal to (1, 1, 1), that of lntheory.circle."""
 
 CENTRING = np.array([[2.0, -1.0, -1.0], [-1.0, 2.0, -1.0], [-1.0, -1.0, 2.0]])
 """Three times the projection onto that plane: exact in floats."""

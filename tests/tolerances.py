@@ -50,7 +50,7 @@ factor by one orthogonal transformation of norm-wise relative error a few dozen 
 at most n_features + n_batch entries) and each merged mean adds a few u of the feature's range."""
 
 PLANE = 64 * U
-"""Plane coordinates and centres of `lntheory.plotting`, relative to the longest vector involved: three
+"""Plane coordinates and centres of `lntheory.circle`, relative to the longest vector involved: three
 products and two sums of numbers rounded once (5u) and a division by sqrt(3) (1.5u) for the point; as much for
 the test's own way from plane to space (7u) and back; a cross product of two differences doubles each and
 adds 3u: below 40u."""

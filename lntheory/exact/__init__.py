@@ -10,7 +10,8 @@ lntheory.exact
 └── verify_shattering                           the proof that recorded nets shatter a point set
 ```
 
-Whoever checks never imports whoever builds: nothing here imports `lntheory.construct`.
+Imports base, errors and network. Whoever checks never imports whoever builds: neither what is here nor
+anything that it imports knows `lntheory.construct` or the front of the package.
 """
 
 from lntheory.exact.certificate import Certificate, certify, data_sha256, verify

@@ -1,6 +1,7 @@
 """Layer normalization in torch: layers, nets as modules, norms swapped in any model, probes.
 
-The only part of the library that needs torch: ``pip install 'lntheory[torch]'``.
+The only part of the library that needs torch: ``pip install 'lntheory[torch]'``. Imports base, errors, the
+float64 functions, network and exact; nothing but the command imports it.
 """
 
 from __future__ import annotations

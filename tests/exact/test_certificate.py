@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +18,6 @@ from flint import arb
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import lntheory.exact
 from lntheory.errors import FileFormatError, InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact import Certificate, certificate, certify, data_sha256, ssr, ssr_enclosure, verify
 from lntheory.network import Layer, LNNet, enclosure
@@ -446,24 +442,6 @@ def test_missing_fields_and_broken_files_are_refused(claimed: Any, tmp_path: Pat
     path.write_text("[]")
     with pytest.raises(FileFormatError):
         Certificate.load(path)
-
-
-# ------------------------------------------------------------------------------------------ independence
-
-
-def test_the_checker_does_not_know_the_builder() -> None:
-    folder = Path(lntheory.exact.__file__).parent
-    for path in folder.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += (
-                [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
-            )
-            assert not any("construct" in name or name == "shatter" for name in names), path
-    code = (
-        "import sys, lntheory.exact; sys.exit(any(m.startswith('lntheory.construct') for m in sys.modules))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # ------------------------------------------------------------------------------------ what is told on the way

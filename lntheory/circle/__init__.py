@@ -20,7 +20,7 @@ from lntheory.circle.plane import (
     polar_angles,
     space_coordinates,
 )
-from lntheory.circle.runs import Arcs, arcs, cyclic_order, n_runs, readout_arcs, smallest_gap
+from lntheory.circle.runs import Arcs, arcs, cyclic_order, is_readable, n_runs, readout_arcs, smallest_gap
 from lntheory.circle.trajectory import Trajectory
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "arcs",
     "circle_points",
     "cyclic_order",
+    "is_readable",
     "layer_centre",
     "n_runs",
     "plane_coordinates",

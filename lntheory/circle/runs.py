@@ -23,7 +23,7 @@ from lntheory.base.types import FloatArray
 from lntheory.circle.plane import circle_points, polar_angles, space_coordinates
 from lntheory.network import LNNet
 
-__all__ = ["Arcs", "Labels", "arcs", "cyclic_order", "n_runs", "readout_arcs", "smallest_gap"]
+__all__ = ["Arcs", "Labels", "arcs", "cyclic_order", "is_readable", "n_runs", "readout_arcs", "smallest_gap"]
 
 Labels = NDArray[np.intp]
 """Class numbers, one a point."""
@@ -47,6 +47,34 @@ def n_runs(labels: NDArray[Any] | Sequence[int]) -> int:
     """
     values = np.asarray(labels)
     return max(1, int(np.count_nonzero(values != np.roll(values, 1))))
+
+
+def is_readable(labels: NDArray[Any] | Sequence[int]) -> bool:
+    """Whether affine scores can read labels in this cyclic order: no pattern ``a..b..a..b``.
+
+    The classes' convex hulls are then disjoint polygons inscribed in the circle. C classes in C runs are
+    always readable, and up to 2C - 2 runs can be.
+
+    Examples
+    --------
+    >>> is_readable([1, 2, 1, 3]), is_readable([0, 1, 0, 1])
+    (True, False)
+    """
+    values = np.asarray(labels)
+    n_classes = len(np.unique(values))
+    if n_runs(values) > max(1, 2 * n_classes - 2):
+        return False
+    # A class met again must be the innermost one still open; whatever lies inside it is closed for good.
+    open_classes: list[int] = []
+    closed: set[int] = set()
+    for label in values[values != np.roll(values, 1)].tolist():
+        if label in closed:
+            return False
+        while label in open_classes and open_classes[-1] != label:
+            closed.add(open_classes.pop())
+        if label not in open_classes:
+            open_classes.append(label)
+    return True
 
 
 def arcs(points: FloatArray, labels: Labels, reach: float = math.inf) -> Arcs:

@@ -26,7 +26,8 @@ from itertools import islice
 
 import numpy as np
 
-from lntheory.construct import circle
+from lntheory.circle.runs import is_readable
+from lntheory.construct import plane
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.built import Built, Method
 from lntheory.construct.first_layer import FirstLayer, first_layer, powers_of_two, projections
@@ -62,10 +63,10 @@ def build(problem: Problem) -> Built:
 def _read_out(problem: Problem, layer: FirstLayer) -> Built | None:
     """The net, if the samples can be read out, safely, in the order that they have on the circle."""
     order = np.argsort(layer.planar[:, 1] / layer.planar[:, 0], kind="stable")
-    points, codes = circle.directions(layer.planar, FLOATS)[order], problem.codes[order]
+    points, codes = plane.directions(layer.planar, FLOATS)[order], problem.codes[order]
     errors = layer.errors[order]
     safety = arc_safety(points, errors, codes)
-    if not safety >= SAFE or not circle.is_readable(codes):
+    if not safety >= SAFE or not is_readable(codes):
         return None
     scores = readout(points, codes, problem.n_classes, FLOATS)
     safety = min(safety, margin(points, codes, errors, scores, FLOATS))

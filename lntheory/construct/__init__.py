@@ -6,7 +6,7 @@ construct
 ├── built.py             what is given: layers, read-out, merges, safety; what a method is
 ├── arithmetic.py        float64 and dyadic: the numbers a construction computes with
 ├── target.py            the floating-point arithmetic in which a net has to be right
-├── circle.py            the plane of width 3, runs of labels on the circle, what can be read out
+├── plane.py             the plane of width 3, in the numbers of a construction
 ├── gaps.py              gaps between unequal labels against errors
 ├── readout.py           affine scores for labels whose hulls do not cross
 ├── linear.py            affine scores of the samples themselves: depth 0
@@ -22,7 +22,7 @@ construct
 └── TEMPLATE.py          a construction to copy
 ```
 
-Imports base, errors, bounds, network and exact. Nothing that checks a net imports anything from here.
+Imports base, errors, bounds, network, exact and circle. Nothing that checks a net imports anything from here.
 """
 
 from lntheory.construct.methods import METHODS, guaranteed_depth

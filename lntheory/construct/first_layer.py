@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lntheory.construct import circle
+from lntheory.construct import plane
 from lntheory.construct.arithmetic import ROUNDING, Arithmetic, Array, Float64, floats
 
 __all__ = ["FirstLayer", "Projection", "clearance", "first_layer", "powers_of_two", "projections", "slopes"]
@@ -173,7 +173,7 @@ def first_layer(
         Rounding errors of the layer, in units of ``|W| |x| + |b|`` times the arithmetic's unit.
     """
     rounded = arithmetic.rounded if rounded is None else rounded
-    columns, samples = circle.basis(arithmetic), arithmetic.array(X)
+    columns, samples = plane.basis(arithmetic), arithmetic.array(X)
     weight, bias = columns @ rows, columns @ offsets
     # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
     excess = np.frexp(floats(np.abs(weight)))[1] + np.frexp(scale)[1]

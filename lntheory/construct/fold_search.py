@@ -48,7 +48,8 @@ from numpy.typing import NDArray
 
 from lntheory.base.parallel import OrderedMap, workers
 from lntheory.base.types import Progress
-from lntheory.construct import circle
+from lntheory.circle.runs import is_readable
+from lntheory.construct import plane
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.built import Built
 from lntheory.construct.first_layer import first_layer, powers_of_two, projections
@@ -254,16 +255,16 @@ def _from_samples(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) ->
         largest_exponent=1000 if task.target.name == "float64" else 100,
         rounding=2 * ROUNDED * task.unit / EXACT.unit,
     )  # fmt: skip
-    points = circle.directions(layer.planar, EXACT)
+    points = plane.directions(layer.planar, EXACT)
     return ArcPoints(layer.weight, layer.bias, points, layer.errors, arc.samples, arc.codes)
 
 
 def _from_circle(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) -> ArcPoints:
     """Errors grow by the largest ``|d image / d angle|`` within them; then comes the layer's own rounding."""
     assert arc.errors is not None
-    weight, bias = circle.space(rows, offset, EXACT)
+    weight, bias = plane.space(rows, offset, EXACT)
     weight, bias = task.target.rounded(weight), task.target.rounded(bias)
-    points = circle.image(arc.before, weight, bias, EXACT)
+    points = plane.image(arc.before, weight, bias, EXACT)
     seen = arc.before @ rows.T + offset
     turned = np.stack([-arc.before[:, 1], arc.before[:, 0]], axis=1) @ rows.T
     norm = np.sqrt((rows * rows).sum())
@@ -310,7 +311,7 @@ def _node(task: Task, arc: Arc | None, path: tuple[Layer, ...], safety: float) -
     """The arc judged: by its objective, and by how safe its gaps are when it is spread."""
     if arc is None:
         return None
-    shape = arc.spread(readable=circle.is_readable(arc.codes))
+    shape = arc.spread(readable=is_readable(arc.codes))
     now = shaped(task, arc, *shape).safety()
     if not min(safety, now) >= LEAST:
         return None
@@ -515,7 +516,7 @@ def _run(task: Task, seed: list[int], budget: _Budget, below: int, ordered_map: 
     best, stalled, returns = np.inf, 0, 0
     while trail and trail[-1].depth < below:
         node = trail[-1]
-        if circle.is_readable(node.arc.codes):
+        if is_readable(node.arc.codes):
             built = _read_out(task, node)
             if built is not None:
                 return built

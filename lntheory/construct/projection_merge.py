@@ -40,7 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lntheory.base.types import Progress
-from lntheory.construct import circle
+from lntheory.circle.runs import is_readable
+from lntheory.construct import plane
 from lntheory.construct.arithmetic import Arithmetic, Array, Dyadic, Float64, floats
 from lntheory.construct.built import Built, Method
 from lntheory.construct.first_layer import (
@@ -201,7 +202,7 @@ def _build(
             layers = [layer]
             safety = _checked(walk, least)
             total = max(1, len(walk.movers()))
-            while not circle.is_readable(walk.codes):
+            while not is_readable(walk.codes):
                 layer, walk, pair = merged_layer(walk, arithmetic)
                 safety = min(safety, _checked(walk, least))
                 layers.append(layer)
@@ -243,7 +244,7 @@ def lifted(
     if projection.pair is not None:
         order = order[order != projection.pair[0]]
     kept, s = task.codes[order], values[order]
-    kappa, beta = respacing(s, kept) if circle.is_readable(kept) else _onto_arc(s, arc, arithmetic)
+    kappa, beta = respacing(s, kept) if is_readable(kept) else _onto_arc(s, arc, arithmetic)
     spaced = np.stack([rows[0], kappa * (rows[1] + beta * rows[0])])
     shifted = np.array([offsets[0], kappa * (offsets[1] + beta * offsets[0])])
     layer = first_layer(task.X, task.scale, spaced, shifted, arithmetic)
@@ -251,7 +252,7 @@ def lifted(
     sinks = np.zeros(len(order), dtype=bool)
     for code in np.unique(kept[kept != (-1 if task.free is None else task.free)]):
         sinks[np.flatnonzero(kept == code)[-1]] = True
-    points = circle.directions(layer.planar, arithmetic)
+    points = plane.directions(layer.planar, arithmetic)
     if projection.pair is not None:
         i, j = projection.pair
         errors[j] = max(errors[i], errors[j]) + np.abs(points[i] - points[j]).sum()
@@ -313,12 +314,12 @@ def merged_layer(walk: Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array
     codes = walk.codes[order]
     scale, beta = kappa[k], 0
     errors = bounds[k]
-    if circle.is_readable(codes):
+    if is_readable(codes):
         scale, beta = respacing(folds.slope[k][order], codes)
         errors = folds.images(np.full(len(b), scale), walk.errors, arithmetic, beta)[1][k]
-    weight, bias = circle.space(*folds.matrix(k, scale, beta), arithmetic)
+    weight, bias = plane.space(*folds.matrix(k, scale, beta), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
-    points = circle.image(planar, weight, bias, arithmetic)
+    points = plane.image(planar, weight, bias, arithmetic)
     errors[b[k]] += np.abs(points[a] - points[b[k]]).sum()  # where a lands by the rounded parameters
     points = arithmetic.rounded(points[order])
     pair = (int(walk.samples[a]), int(walk.samples[b[k]]))

@@ -19,8 +19,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lntheory.circle.runs import is_readable
 from lntheory.construct.arithmetic import Arithmetic, Array, floats
-from lntheory.construct.circle import basis, is_readable
+from lntheory.construct.plane import basis
 
 __all__ = ["margin", "planar_readout", "readout"]
 
@@ -33,7 +34,7 @@ def planar_readout(points: Array, labels: NDArray[np.int64], n_classes: int) -> 
     points : array, shape (n, 2)
         Points of the unit circle in cyclic order (either sense).
     labels : ndarray of int, shape (n,)
-        Readable labels (`circle.is_readable`); every class occurs.
+        Readable labels (`is_readable`); every class occurs.
     n_classes : int
 
     Returns

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lntheory.construct.circle import is_readable
+from lntheory.circle.runs import is_readable
 from lntheory.construct.readout import planar_readout
 from proofs_checks.claim import (
     Claim,

@@ -10,11 +10,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import layer_norm, shatter
+from lntheory.circle.runs import is_readable
 from lntheory.construct import METHODS, TEMPLATE, fold_kernel, fold_search, guaranteed_depth
 from lntheory.construct import methods as register
 from lntheory.construct.arithmetic import Float64
-from lntheory.construct.circle import basis, is_readable
 from lntheory.construct.linear import by_linear_program
+from lntheory.construct.plane import basis
 from lntheory.errors import InvalidInputError
 from lntheory.exact import certify
 from tests.construct.hostile import class_sizes, consistent, labelled

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import shatter
-from lntheory.construct import circle, fold_kernel, fold_search, guaranteed_depth, portfolio
+from lntheory.construct import fold_kernel, fold_search, guaranteed_depth, plane, portfolio
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.target import Target
 from lntheory.data import load_dataset, random_labels
@@ -288,7 +288,7 @@ def test_options_that_do_not_exist(options):
 def turned(X, layers, dtype):
     """Layer by layer, how far a plain pass of this type turns the points from where they should be."""
     points = X.astype(dtype)
-    basis = circle.basis(Float64())
+    basis = plane.basis(Float64())
     for layer in layers:
         points = points @ layer.weight.T.astype(dtype) + layer.bias.astype(dtype)
         points = points - points.mean(axis=1, keepdims=True)

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lntheory import LNNet, plotting, shatter
-from lntheory.construct import circle, guaranteed_depth
+from lntheory.construct import guaranteed_depth, plane
 from lntheory.construct import pair_merge as pairs
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
 from lntheory.construct.pair_merge import merge, views
@@ -193,7 +193,7 @@ def circle_of(codes, arithmetic, seed=0):
     angles = np.sort(rng.uniform(-np.pi, np.pi, len(codes)))
     points = arithmetic.array(np.column_stack([np.cos(angles), np.sin(angles)]))
     with arithmetic.working():
-        points = circle.directions(points, arithmetic)
+        points = plane.directions(points, arithmetic)
         return views.CirclePoints(points, np.array(codes), np.arange(len(codes)), points[:, 0] * 0)
 
 

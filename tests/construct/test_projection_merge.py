@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lntheory import shatter
-from lntheory.construct import circle, guaranteed_depth, projection_merge
+from lntheory.construct import guaranteed_depth, plane, projection_merge
 from lntheory.construct.arithmetic import Float64
 from lntheory.construct.built import Built
 from lntheory.construct.first_layer import Projection
@@ -172,7 +172,9 @@ def test_full_merging_makes_ssr_tiny(seed, n_classes, monkeypatch):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(16, 2)), np.arange(16) % n_classes
     early = shatter(X, y, method="projection-merge")
-    monkeypatch.setattr(circle, "is_readable", lambda labels: len(labels) == len(set(labels.tolist())))
+    monkeypatch.setattr(
+        projection_merge, "is_readable", lambda labels: len(labels) == len(set(labels.tolist()))
+    )
     net = shatter(X, y, method="projection-merge")
     proved = certify(net, X, y)
     assert net.depth == 16 - n_classes + 1 >= early.depth
@@ -211,7 +213,7 @@ def test_safety_is_zero_out_of_order():
 
 def test_margin_of_a_read_out_is_measured_against_the_errors():
     """Classes left and right of 0: leads 2 sin(0.3), nearly all lost by a third of the angle."""
-    weight = np.array([[-1.0], [1.0]]) * (circle.basis(Float64())[:, 1] / np.sqrt(3))
+    weight = np.array([[-1.0], [1.0]]) * (plane.basis(Float64())[:, 1] / np.sqrt(3))
     angles, codes = [-0.6, -0.3, 0.3, 0.6], [0, 0, 1, 1]
     sharp, blurred = walk_at(angles, codes, [1e-9] * 4), walk_at(angles, codes, [1e-9, 0.1, 1e-9, 1e-9])
     assert margin(sharp.points, sharp.codes, sharp.errors, (weight, np.zeros(2)), Float64()) > 1e7

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lntheory.circle.runs import is_readable
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
-from lntheory.construct.circle import basis, is_readable
+from lntheory.construct.plane import basis
 from lntheory.construct.readout import planar_readout, readout
-from tests.construct.test_circle import WORDS
+from tests.circle.test_runs import WORDS
 
 READABLE = [word for word in WORDS if is_readable(word)]
 GAPS = ["even", "random", "tight", "wide"]

@@ -8,7 +8,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from lntheory.construct import circle, projection_merge
+from lntheory.construct import plane, projection_merge
 from lntheory.construct.arithmetic import Dyadic
 from lntheory.construct.built import Built
 from lntheory.exact import enclose
@@ -77,7 +77,7 @@ def planar_points(net: LNNet, X: Any, layer: int, bits: int = BITS) -> Any:
     start = LNNet(net.layers[: layer + 1], Layer(np.zeros((n_classes, 3)), np.zeros(n_classes)), net.classes)
     enclosure = enclose(start, np.asarray(X, dtype=float), precision=bits)
     with flint.ctx.workprec(bits):
-        return np.array(enclosure.points, dtype=object) @ circle.basis(Dyadic(bits)) / flint.arb(3).sqrt()
+        return np.array(enclosure.points, dtype=object) @ plane.basis(Dyadic(bits)) / flint.arb(3).sqrt()
 
 
 def worst_ratio(net: LNNet, X: Any, steps: list[Step], layer: int, bits: int = BITS) -> float:

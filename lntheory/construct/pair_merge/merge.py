@@ -46,7 +46,8 @@ from itertools import combinations
 
 import numpy as np
 
-from lntheory.construct import circle
+from lntheory.circle.runs import is_readable
+from lntheory.construct import plane
 from lntheory.construct.arithmetic import ROUNDING, Arithmetic, Array, Dyadic, Float64
 from lntheory.construct.built import Built, Method
 from lntheory.construct.pair_merge.plans import ATTEMPTS, Plan, lifted, ranked_plans
@@ -150,9 +151,9 @@ def next_layer(
         raise Stuck
     k = int(fit[k])
     shape = arithmetic.rounded(best.shape)
-    weight, bias = circle.space(shape @ matrix[k], shape @ offset[k], arithmetic)
+    weight, bias = plane.space(shape @ matrix[k], shape @ offset[k], arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
-    images = circle.image(state.points, weight, bias, arithmetic)
+    images = plane.image(state.points, weight, bias, arithmetic)
     after = state.after(images, best.errors, best.order, pairs[k], arithmetic)
     merged = [(int(state.samples[a]), int(state.samples[b])) for a, b in pairs[k] if a >= 0]
     return (weight, bias), after, tuple(merged)
@@ -297,7 +298,7 @@ def _build(
         with arithmetic.working():
             layer, state, merged = lifted(task, plan, depth - 1, arithmetic)
             layers, merges, safety = [layer], [merged], state.safety
-            while not circle.is_readable(state.codes):
+            while not is_readable(state.codes):
                 layer, state, merged = next_layer(task, state, depth - len(layers) - 1, arithmetic, rng)
                 layers.append(layer)
                 merges.append(merged)

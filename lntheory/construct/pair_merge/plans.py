@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lntheory.base.types import FloatArray
-from lntheory.construct import circle
+from lntheory.construct import plane
 from lntheory.construct.arithmetic import ROUNDING, Arithmetic, Array, Float64
 from lntheory.construct.first_layer import first_layer
 from lntheory.construct.pair_merge.task import Task, counts_after
@@ -241,7 +241,7 @@ def lifted(
     for a, b in plan.pairs[plan.pairs[:, 0] >= 0]:
         errors[b] = errors[a] if errors[a] > errors[b] else errors[b]
     start = CirclePoints(layer.planar, task.codes, np.arange(len(task.codes)), errors)
-    images = circle.directions(layer.planar, arithmetic)
+    images = plane.directions(layer.planar, arithmetic)
     after = start.after(images, errors, best.order, plan.pairs, arithmetic)
     merged = [(int(a), int(b)) for a, b in plan.pairs if a >= 0]
     return (layer.weight, layer.bias), after, tuple(merged)

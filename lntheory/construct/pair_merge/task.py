@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lntheory.base.types import FloatArray, Progress
-from lntheory.construct import circle
+from lntheory.circle.runs import is_readable
 from lntheory.construct.first_layer import powers_of_two
 from lntheory.construct.problem import Codes, free_class
 
@@ -65,7 +65,7 @@ class Task:
         if self.n_classes == 2:
             return np.where(runs <= 2, 0, np.where(runs <= 4, np.minimum(left, 1), left))
         for k in np.flatnonzero((runs <= 2 * self.n_classes - 2) & (left > 0)):
-            if circle.is_readable(cyclic[k]):
+            if is_readable(cyclic[k]):
                 left[k] = 0
         return left
 

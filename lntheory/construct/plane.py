@@ -1,4 +1,4 @@
-r"""The circle on which a width-3 LN-Net lives, and the labels along it.
+r"""The plane in which a width-3 LN-Net lives, in the numbers of a construction.
 
 LN on R^3 centres onto the plane orthogonal to (1, 1, 1) and scales onto a circle of radius sqrt(3). In the
 orthonormal coordinates `basis` of that plane, divided by sqrt(3), every layer after the first is planar::
@@ -18,15 +18,11 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from lntheory.construct.arithmetic import Arithmetic, Array
 
-__all__ = ["basis", "directions", "image", "is_readable", "n_runs", "space"]
+__all__ = ["basis", "directions", "image", "space"]
 
 
 def basis(arithmetic: Arithmetic) -> Array:
@@ -60,43 +56,3 @@ def directions(vectors: Array, arithmetic: Arithmetic) -> Array:
     vectors = arithmetic.rounded(vectors)
     scaled: Array = vectors / np.sqrt((vectors * vectors).sum(axis=1))[:, None]
     return scaled
-
-
-def n_runs(labels: NDArray[Any] | Sequence[int]) -> int:
-    """Number of maximal cyclic runs of equal labels (1 if all are equal).
-
-    Examples
-    --------
-    >>> n_runs([0, 0, 1, 1, 0]), n_runs([2, 2])
-    (2, 1)
-    """
-    values = np.asarray(labels)
-    return max(1, int(np.count_nonzero(values != np.roll(values, 1))))
-
-
-def is_readable(labels: NDArray[Any] | Sequence[int]) -> bool:
-    """Whether affine scores can read labels in this cyclic order: no pattern ``a..b..a..b``.
-
-    The classes' convex hulls are then disjoint polygons inscribed in the circle. C classes in C runs are
-    always readable, and up to 2C - 2 runs can be.
-
-    Examples
-    --------
-    >>> is_readable([1, 2, 1, 3]), is_readable([0, 1, 0, 1])
-    (True, False)
-    """
-    values = np.asarray(labels)
-    n_classes = len(np.unique(values))
-    if n_runs(values) > max(1, 2 * n_classes - 2):
-        return False
-    # A class met again must be the innermost one still open; whatever lies inside it is closed for good.
-    open_classes: list[int] = []
-    closed: set[int] = set()
-    for label in values[values != np.roll(values, 1)].tolist():
-        if label in closed:
-            return False
-        while label in open_classes and open_classes[-1] != label:
-            closed.add(open_classes.pop())
-        if label not in open_classes:
-            open_classes.append(label)
-    return True

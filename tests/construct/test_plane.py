@@ -1,8 +1,6 @@
-"""The plane of width 3, runs of labels, and which labels a read-out can tell apart."""
+"""The plane of width 3 in both kinds of numbers."""
 
 from __future__ import annotations
-
-from itertools import combinations, product
 
 import flint
 import numpy as np
@@ -12,43 +10,8 @@ from hypothesis import strategies as st
 
 from lntheory import layer_norm
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
-from lntheory.construct.circle import basis, directions, image, is_readable, n_runs, space
+from lntheory.construct.plane import basis, directions, image, space
 from tests.tolerances import PLANE
-
-WORDS = [word for n in range(1, 8) for word in product(range(3), repeat=n)]
-
-
-def readable_by_definition(word):
-    """No two classes whose points alternate a..b..a..b around the circle."""
-    return not any(
-        word[i] == word[k] != word[j] == word[m] for i, j, k, m in combinations(range(len(word)), 4)
-    )
-
-
-def test_readable_iff_no_abab_pattern_for_all_short_words():
-    assert len(WORDS) == sum(3**n for n in range(1, 8))
-    wrong = [word for word in WORDS if is_readable(word) != readable_by_definition(word)]
-    assert wrong == []
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=14), st.integers(0, 13))
-def test_readable_with_many_classes_from_any_start_and_in_either_sense(word, start):
-    expected = readable_by_definition(word)
-    turned = word[start % len(word) :] + word[: start % len(word)]
-    assert is_readable(word) == is_readable(turned) == is_readable(turned[::-1]) == expected
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_runs_are_counted_around_the_circle(word):
-    changes = sum(a != b for a, b in zip(word, word[1:] + word[:1], strict=True))
-    assert n_runs(word) == max(1, changes)
-
-
-def test_as_many_runs_as_are_readable_at_all():
-    nested = [0, 1, 2, 3, 4, 3, 2, 1]  # 2C - 2 runs of C = 5 classes
-    assert n_runs(nested) == 8
-    assert is_readable(nested)
-    assert not is_readable([*nested, 4])
 
 
 @pytest.mark.parametrize("arithmetic", [Float64(), Dyadic(200)])

@@ -5,10 +5,15 @@ lntheory
 ├── layer_norm, rms_norm, group_layer_norm     the normalizations, without epsilon, in float64
 ├── ssr, lssr, separability, ScatterAccumulator how separable labelled points are, in float64
 ├── LNNet, shatter                             an explicit net that fits every labelled point
-└── exact                                      the same verbs with no rounding, and `certify`
+├── exact                                      the same verbs with no rounding, and `certify`
+├── nonlinearity, vc, bounds                   the Hessian indicator; VC dimension, built and bounded
+├── circle, plotting                           what a net of width 3 does to points: numbers, pictures
+├── construct, network, data                   constructions, nets as values, labelled data
+└── nn                                         layers, probes and nets in torch (an extra)
 ```
 
-A float result never calls itself exact: `lntheory.lssr` rounds, `lntheory.exact.lssr` does not.
+A float result never calls itself exact: `lntheory.lssr` rounds, `lntheory.exact.lssr` does not. Submodules,
+`LNNet` and `shatter` are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -21,8 +26,17 @@ from lntheory.normalization import group_layer_norm, layer_norm, rms_norm
 from lntheory.separability import ScatterAccumulator, Separability, lssr, separability, ssr
 
 if TYPE_CHECKING:
-    from lntheory import exact
-    from lntheory.construct.shatter import shatter
+    from lntheory import bounds as bounds
+    from lntheory import circle as circle
+    from lntheory import construct as construct
+    from lntheory import data as data
+    from lntheory import exact as exact
+    from lntheory import network as network
+    from lntheory import nn as nn
+    from lntheory import nonlinearity as nonlinearity
+    from lntheory import plotting as plotting
+    from lntheory import vc as vc
+    from lntheory.construct import shatter
     from lntheory.network import LNNet
 
 
@@ -41,18 +55,34 @@ __all__ = [
     "ssr",
 ]
 
-# Imported on first use: a caller of `layer_norm` need not wait for the constructions and flint.
-_LAZY = {"LNNet": "lntheory.network", "shatter": "lntheory.construct.shatter", "exact": "lntheory.exact"}
+# Imported on first use: a caller of `layer_norm` need not wait for constructions, matplotlib or torch.
+_LAZY = {
+    "LNNet": "lntheory.network",
+    "shatter": "lntheory.construct",
+    "bounds": "lntheory",
+    "circle": "lntheory",
+    "construct": "lntheory",
+    "data": "lntheory",
+    "exact": "lntheory",
+    "network": "lntheory",
+    "nn": "lntheory",
+    "nonlinearity": "lntheory",
+    "plotting": "lntheory",
+    "vc": "lntheory",
+}
+"""Public name -> the package that holds it; of "lntheory" it is a submodule."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'lntheory' has no attribute {name!r}")
-    module = import_module(_LAZY[name])
-    value = module if name == "exact" else getattr(module, name)
+    package = _LAZY[name]
+    if package == "lntheory":
+        return import_module(f"lntheory.{name}")  # which also sets the attribute
+    value = getattr(import_module(package), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted(set(globals()) | set(__all__) | set(_LAZY))

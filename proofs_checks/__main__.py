@@ -2,7 +2,7 @@
 
 import sys
 
-from lntheory.cli import main
+from proofs_checks.command import main
 
 if __name__ == "__main__":
-    sys.exit(main(["prove", *sys.argv[1:]]))
+    sys.exit(main())

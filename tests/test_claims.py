@@ -11,7 +11,6 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from rich.console import Console
 
-from lntheory.cli import main
 from proofs_checks import registry, runner
 from proofs_checks.claim import (
     Claim,
@@ -25,6 +24,7 @@ from proofs_checks.claim import (
     Verdict,
     combine,
 )
+from proofs_checks.command import main
 from proofs_checks.solver import for_all, satisfiable
 from proofs_checks.symbolic import identity, symbols
 
@@ -209,24 +209,24 @@ def test_a_proved_claim_with_a_skipped_twin_is_a_failure():
 
 def test_command_prints_table_and_json(capsys):
     name = "ln-scaling-after-centering"
-    assert main(["prove", "--only", name]) == 0
+    assert main(["--only", name]) == 0
     assert "refuted" in capsys.readouterr().out
-    assert main(["prove", "--only", name, "--json"]) == 0
+    assert main(["--only", name, "--json"]) == 0
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
     assert (claim["name"], claim["verdict"], claim["established"]) == (name, "proved", "symbolic")
     assert claim["false_twin"]["verdict"] == "refuted"
 
 
 def test_command_lists_and_names_what_it_does_not_know(capsys):
-    assert main(["prove", "--list", "--json"]) == 0
+    assert main(["--list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["claims"] == [claim.name for claim in CLAIMS]
-    assert main(["prove", "--only", "no-such-claim"]) == 2
+    assert main(["--only", "no-such-claim"]) == 2
     assert "no-such-claim" in capsys.readouterr().err
 
 
 def test_command_without_z3_does_not_say_proved(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "z3", None)
-    assert main(["prove", "--only", "lssr-bounds", "--json"]) == 0
+    assert main(["--only", "lssr-bounds", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["status"], report["skipped"]) == ("skipped", ["lssr-bounds"])
     assert not report["claims"][0]["is_theorem"]
@@ -235,9 +235,9 @@ def test_command_without_z3_does_not_say_proved(monkeypatch, capsys):
 def test_command_fails_with_a_claim(monkeypatch, capsys):
     bad = runner.check(replace(TOY, twin=FalseTwin("2 + 2 <= 5.", 5)))
     monkeypatch.setattr(runner, "run", lambda *args, **kwargs: [bad])
-    assert main(["prove"]) == 1
+    assert main([]) == 1
     assert "false twin of toy" in capsys.readouterr().out
-    assert main(["prove", "--json"]) == 1
+    assert main(["--json"]) == 1
     assert json.loads(capsys.readouterr().out)["status"] == "refuted"
 
 

@@ -102,7 +102,7 @@ def test_that_check_reads_wide_parameters(folder):
 
 
 def test_the_commands(folder, monkeypatch, capsys):
-    monkeypatch.setattr(plotting, "save_animation", partial(plotting.save_animation, max_frames=2, size=150))
+    monkeypatch.setattr(plotting, "save_pictures", partial(plotting.save_pictures, max_frames=2, size=150))
     rows = [f"{a},{b},{'setosa' if (a * b) % 3 else 'virginica'}" for a in range(4) for b in range(3)]
     Path("data.csv").write_text("\n".join(["length,width,species", *rows]))
     (text,) = (block for block in blocks(README, "sh") if "shatter" in block)

@@ -36,25 +36,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from lntheory.base.compensated import centred, compensated_sum, exponents, scale, sum_of_squares
-from lntheory.base.types import FloatArray, IntArray
+from lntheory.base.types import FloatArray, IntArray, NormalizationKind
 from lntheory.base.validation import as_count, as_rows, resolve_group_size, resolve_norm, sample_name
 from lntheory.errors import DegenerateInputError, InvalidInputError
 
-__all__ = ["Norm", "amplification", "amplification_bound", "best_num_groups", "hessian_indicator"]
-
-Norm = Literal["layer_norm", "rms_norm", "group_layer_norm"]
+__all__ = ["amplification", "amplification_bound", "best_num_groups", "hessian_indicator"]
 
 
 def hessian_indicator(
     x: npt.ArrayLike,
     *,
-    norm: Norm = "layer_norm",
+    norm: NormalizationKind = "layer_norm",
     num_groups: int | None = None,
     group_size: int | None = None,
 ) -> FloatArray | np.float64:

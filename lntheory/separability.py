@@ -160,7 +160,7 @@ def ssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
     ----------
     Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (arXiv 2406.01255).
     """
-    return _ratio(_scatter(as_samples(X), y))
+    return _ratio(scatter_factors(as_samples(X), y))
 
 
 def lssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
@@ -322,6 +322,11 @@ class ScatterAccumulator:
         origin = residues(self._origin)
         self._space.add((residues(samples) - origin) % PRIME)
 
+    @property
+    def rank(self) -> int:
+        """Rank of the centred samples modulo a prime: never above their true rank."""
+        return self._space.rank
+
     def merge(self, other: ScatterAccumulator) -> None:
         """Add everything that another accumulator has seen, leaving that one as it is.
 
@@ -352,7 +357,7 @@ class ScatterAccumulator:
 
     def ssr(self) -> float:
         """SSR of all samples seen, as `lntheory.ssr`."""
-        return _ratio(self._scatter())
+        return _ratio(self._factors())
 
     def lssr(self) -> float:
         """LSSR of all samples seen, as `lntheory.lssr`."""
@@ -363,7 +368,7 @@ class ScatterAccumulator:
         return _warned(self._separability())
 
     def _separability(self) -> Separability:
-        return separability_of(self._scatter(), lambda: self._space.rank)
+        return separability_of(self._factors(), lambda: self.rank)
 
     def _start(self, origin: FloatArray) -> None:
         d = len(origin)
@@ -396,13 +401,13 @@ class ScatterAccumulator:
         self._offsets[label] = self._offsets[label] + difference * (count / total) if before else mean
         return math.sqrt(before * (count / total)) * difference[np.newaxis]
 
-    def _scatter(self) -> Scatter:
+    def _factors(self) -> ScatterFactors:
         if not self._counts:
             raise InvalidInputError("No samples were added; call update(X, y) first.")
         counts = np.array(list(self._counts.values()), dtype=np.float64)
         offsets = np.stack(list(self._offsets.values()))
         between = between_scatter(counts, offsets)
-        return Scatter(self._factor, between, self._powers, self.n_samples)
+        return ScatterFactors(self._factor, between, self._powers, self.n_samples)
 
 
 def _least_powers(magnitudes: FloatArray) -> IntArray:
@@ -411,7 +416,7 @@ def _least_powers(magnitudes: FloatArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Scatter:
+class ScatterFactors:
     """Within- and between-class rows, feature j in units of 2**powers[j]."""
 
     within: FloatArray
@@ -432,7 +437,7 @@ class Scatter:
             )
 
 
-def _scatter(samples: FloatArray, y: Iterable[Any]) -> Scatter:
+def scatter_factors(samples: FloatArray, y: Iterable[Any]) -> ScatterFactors:
     codes, classes = encode_labels(y, len(samples))
     powers = exponents(np.abs(samples).max(axis=0))
     scaled = scale(samples, -powers)
@@ -443,7 +448,7 @@ def _scatter(samples: FloatArray, y: Iterable[Any]) -> Scatter:
     means = np.stack([compensated_sum(deviations[rows])[0] / len(rows) for rows in members])
     spread = [centred(scaled[rows]) for rows in members if len(rows) > 1]
     within = np.vstack(spread) if spread else np.zeros((0, samples.shape[1]))
-    return Scatter(within, between_scatter(counts, means), powers, len(samples))
+    return ScatterFactors(within, between_scatter(counts, means), powers, len(samples))
 
 
 def between_scatter(counts: FloatArray, means: FloatArray) -> FloatArray:
@@ -462,7 +467,7 @@ def triangle(rows: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
 
 
-def _ratio(scatter: Scatter) -> float:
+def _ratio(scatter: ScatterFactors) -> float:
     scatter.require_spread()
     within = sum_of_squares(scatter.within) if len(scatter.within) else np.zeros(len(scatter.powers))
     between = sum_of_squares(scatter.between)
@@ -482,10 +487,10 @@ def _one_shot(samples: FloatArray, y: Iterable[Any]) -> Separability:
         space.add((rows - rows[0]) % PRIME)
         return space.rank
 
-    return separability_of(_scatter(samples, y), data_rank)
+    return separability_of(scatter_factors(samples, y), data_rank)
 
 
-def separability_of(scatter: Scatter, find_data_rank: Callable[[], int]) -> Separability:
+def separability_of(scatter: ScatterFactors, find_data_rank: Callable[[], int]) -> Separability:
     """SSR and LSSR of the samples summarized; `find_data_rank` is asked where the cut-off is in doubt."""
     ratio = _ratio(scatter)
     within, between = triangle(scatter.within), scatter.between
@@ -504,7 +509,7 @@ def separability_of(scatter: Scatter, find_data_rank: Callable[[], int]) -> Sepa
     value = 1.0 if len(between) == 1 else min(cosine * cosine, ratio)
     direction = np.zeros(len(scatter.powers))
     weights = right[:rank].T @ (coefficients / values[:rank])
-    direction[active] = _unit_vector(weights, -(equilibrated + scatter.powers[active]))
+    direction[active] = unit_vector(weights, -(equilibrated + scatter.powers[active]))
     direction.flags.writeable = False
     values.flags.writeable = False
     return Separability(ratio, value, direction, rank, cutoff, values, data_rank, scatter.n_samples)
@@ -518,7 +523,7 @@ def least_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
     return float(values[-1]), right[-1]
 
 
-def _unit_vector(weights: FloatArray, powers: IntArray) -> FloatArray:
+def unit_vector(weights: FloatArray, powers: IntArray) -> FloatArray:
     """weights * 2**powers, scaled to unit norm with the entry of largest magnitude positive."""
     sizes = exponents(weights) + powers
     top = sizes[weights != 0].max()

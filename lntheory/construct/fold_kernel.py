@@ -163,7 +163,7 @@ def _merged(
 
 
 @_compiled
-def _objective(
+def objective(
     u: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray,
     unit: float, safe: float, price: float, c: float, h: float, tau: FloatArray, order: IntArray,
 ) -> float:  # fmt: skip
@@ -202,17 +202,17 @@ def _objective(
                 i, j = order[k], order[k + 1]
                 gap, turn = tau[k + 1] - tau[k], tau[k + 1]
                 if gap < check:
-                    lost = _error(u[i], errors[i], unit, c, h) + _error(u[j], errors[j], unit, c, h)
+                    lost = error_of(u[i], errors[i], unit, c, h) + error_of(u[j], errors[j], unit, c, h)
                     if not gap > 0:
                         return NEVER
                     if gap < safe * lost:
                         noise += math.log2(safe * lost / gap)
     cost = RUN * boundaries - GAP * (bits + math.log2(product)) + NOISE * noise
-    return cost if price == 0 else cost + _risk(u, codes, errors, unit, safe, price, c, h, tau, order)
+    return cost if price == 0 else cost + risk(u, codes, errors, unit, safe, price, c, h, tau, order)
 
 
 @_compiled
-def _risk(
+def risk(
     u: FloatArray, codes: IntArray, errors: FloatArray,
     unit: float, safe: float, price: float, c: float, h: float, tau: FloatArray, order: IntArray,
 ) -> float:  # fmt: skip
@@ -229,7 +229,7 @@ def _risk(
     right, right_error = -np.inf, 0.0  # the point of the run before that reaches farthest
     for k in range(len(tau)):
         i = order[k]
-        error = _error(u[i], errors[i], unit, c, h)
+        error = error_of(u[i], errors[i], unit, c, h)
         if tau[k] + safe * error > reach:
             reach, ahead, ahead_error = tau[k] + safe * error, tau[k], error
         if tau[k] - safe * error < back:
@@ -246,7 +246,7 @@ def _risk(
 
 
 @_compiled
-def _error(u: float, error: float, unit: float, c: float, h: float) -> float:
+def error_of(u: float, error: float, unit: float, c: float, h: float) -> float:
     """Error of the image of u, if that of u is `error`: stretched, and rounded."""
     w = (u - c) / h
     square = 1 + w * w
@@ -267,7 +267,7 @@ def rated(
     u, eu, tau, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
     _, beta, kappa, c, h = fold
     _halves(t, errors, unit, beta, kappa, u, eu)
-    return _objective(u, codes, kind, eu, unit, safe, price, c, h, tau, order), beta, kappa, c, h
+    return objective(u, codes, kind, eu, unit, safe, price, c, h, tau, order), beta, kappa, c, h
 
 
 @_compiled
@@ -292,11 +292,11 @@ def begin(
         high = 0.5 * (u[j] + u[j + 1]) if j + 1 < n else u[n - 1] + 0.1
         new_c, new_h = (low + high) / 2, (high - low) / 2
         if new_h > 1e-4:
-            new = _objective(u, codes, kind, eu, unit, safe, 0.0, new_c, new_h, tau, order)
+            new = objective(u, codes, kind, eu, unit, safe, 0.0, new_c, new_h, tau, order)
             if new < cost:
                 cost, c, h = new, new_c, new_h
     if cost == np.inf:
-        cost = _objective(u, codes, kind, eu, unit, safe, 0.0, c, h, tau, order)
+        cost = objective(u, codes, kind, eu, unit, safe, 0.0, c, h, tau, order)
     return cost, beta, kappa, c, h
 
 
@@ -398,9 +398,9 @@ def anneal(
         if not 1e-4 < new_h < 1e3:
             continue
         if shaped:
-            new = _objective(other, codes, kind, other_eu, unit, safe, price, new_c, new_h, tau, order)
+            new = objective(other, codes, kind, other_eu, unit, safe, price, new_c, new_h, tau, order)
         else:
-            new = _objective(u, codes, kind, eu, unit, safe, price, new_c, new_h, tau, order)
+            new = objective(u, codes, kind, eu, unit, safe, price, new_c, new_h, tau, order)
         if new <= cost + temperatures[step] * limits[step]:
             cost, beta, kappa, c, h = new, new_beta, new_kappa, new_c, new_h
             if shaped:

@@ -97,7 +97,7 @@ def prove_signs(net: LNNet, X: FloatArray, labels: NDArray[np.int64], precision:
     signs = np.where(labels == 1, 1, -1)
     while True:
         enclosure = enclose(net, X, precision=precision)
-        undecided, margin = _signed(enclosure, signs)
+        undecided, margin = signed_scores(enclosure, signs)
         if not undecided:
             return margin
         precision *= 2
@@ -109,7 +109,7 @@ def prove_signs(net: LNNet, X: FloatArray, labels: NDArray[np.int64], precision:
             )
 
 
-def _signed(enclosure: Enclosure, signs: NDArray[np.int64]) -> tuple[list[int], float]:
+def signed_scores(enclosure: Enclosure, signs: NDArray[np.int64]) -> tuple[list[int], float]:
     """Samples without a decided sign, and the smallest bound of the others; `RefutedError` on a wrong one."""
     undecided, margin = [], np.inf
     for i, sign in enumerate(signs.tolist()):

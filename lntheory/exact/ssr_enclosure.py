@@ -19,7 +19,7 @@ from lntheory.errors import DegenerateInputError
 from lntheory.exact import separability
 from lntheory.network.net import LNNet
 
-__all__ = ["Interval", "enclosed_ssr_of_points", "enclosed_ssr_of_samples", "scatter_of", "unit_interval"]
+__all__ = ["Interval", "enclosed_ssr_of_points", "enclosed_ssr_of_samples", "total_scatter", "unit_interval"]
 
 Interval = tuple[float, float]
 
@@ -47,7 +47,7 @@ def enclosed_ssr_of_points(
     1 - (m₁ m₂/m) δ' S_t⁻¹ δ, or the least root of the quadratic det(S_w - x S_t).
     """
     balls = arb_mat([list(row) for row in points])
-    total = scatter_of(balls)
+    total = total_scatter(balls)
     whole = _trace(total)
     if not whole > 0:
         return None, None
@@ -55,7 +55,7 @@ def enclosed_ssr_of_points(
     if len(members) == 1:
         return (1.0, 1.0), (1.0, 1.0)
     classes = [arb_mat([list(points[i]) for i in group.tolist()]) for group in members]
-    within = sum((scatter_of(group) for group in classes[1:]), scatter_of(classes[0]))
+    within = sum((total_scatter(group) for group in classes[1:]), total_scatter(classes[0]))
     ssr = unit_interval(_trace(within) / whole)
     kept = free_coordinates(net)
     least = _least_ratio(_minor(within, kept), _minor(total, kept), classes, kept)
@@ -63,7 +63,7 @@ def enclosed_ssr_of_points(
     return ssr, (lower, min(upper, ssr[1]))
 
 
-def scatter_of(points: arb_mat) -> arb_mat:
+def total_scatter(points: arb_mat) -> arb_mat:
     """Sum of (x - mean)(x - mean)'."""
     count = points.nrows()
     ones = arb_mat(1, count, [1] * count)

@@ -280,7 +280,7 @@ class Arcs:
             s = (v1 * (v1 + v2) + v2 * v2).sqrt()
             lower = s + slack
             arcs.append((v1, v2, s, rho * n * s / (lower * lower) + e * more_than_pi))
-        self._keep(arcs, k)
+        self.keep(arcs, k)
 
     def _begin(self) -> None:
         """The first layer, exact but for one rounding: its inputs are any samples, not points of a circle."""
@@ -296,9 +296,9 @@ class Arcs:
             v1, v2 = ball1.mid(), ball2.mid()
             s = (v1 * (v1 + v2) + v2 * v2).sqrt()
             arcs.append((v1, v2, s, ((ball1 - v1) + (ball2 - v2)) * more_than_pi))
-        self._keep(arcs, 0)
+        self.keep(arcs, 0)
 
-    def _keep(self, arcs: list[tuple[arb, arb, arb, arb]], k: int) -> None:
+    def keep(self, arcs: list[tuple[arb, arb, arb, arb]], k: int) -> None:
         self.arcs = arcs
         for i, arc in enumerate(arcs):
             if not arc[3].is_finite() and i not in self.degenerate:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lntheory.base import jsonfile
 from lntheory.base.fields import require_fields
+from lntheory.base.types import NormalizationKind
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 from lntheory.network.numbers import (
     as_fractions,
@@ -22,7 +23,6 @@ from lntheory.network.numbers import (
 )
 
 ArithmeticName = Literal["float64", "dyadic"]
-NormalizationKind = Literal["layer_norm", "rms_norm", "group_layer_norm"]
 
 
 @dataclass(frozen=True, eq=False, init=False)

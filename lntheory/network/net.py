@@ -45,7 +45,6 @@ __all__ = ["LNNet", "Label", "Layer", "Normalization"]
 FORMAT = "lntheory.lnnet"
 VERSION = 1
 
-Kind = Literal["layer_norm", "rms_norm", "group_layer_norm"]
 ArithmeticName = Literal["float64", "dyadic"]
 Label = str | int | float | bool
 

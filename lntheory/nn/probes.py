@@ -58,7 +58,7 @@ from lntheory.nn.reports import (
     NonlinearityReport,
     SeparabilityReport,
 )
-from lntheory.nn.scatter import ScatterSummary, TensorScatter
+from lntheory.nn.streaming_scatter import ScatterSummary, TensorScatter
 from lntheory.nonlinearity import amplification, amplification_bound, hessian_indicator
 
 __all__ = ["MODEL_INPUT", "NonlinearityProbe", "SeparabilityProbe"]
@@ -187,7 +187,7 @@ class SeparabilityProbe(Observer):
         self._max_features, self._roundoff = max_features, roundoff
         self._batch: _Batch | None = None
         self._classes: dict[Hashable, int] = {}
-        self._seen: dict[_Key, _Layer] = {}
+        self.accumulators: dict[_Key, _Layer] = {}
 
     def run(
         self, loader: Iterable[tuple[Any, Any]], *, progress: Progress | None = None
@@ -268,9 +268,9 @@ class SeparabilityProbe(Observer):
             self._require_shape(key, samples, len(codes))
         numbers = np.array([self._classes.setdefault(c, len(self._classes)) for c in classes], dtype=np.int64)
         for key, (samples, roundoff) in batch.seen.items():
-            if key not in self._seen:
-                self._seen[key] = self._new_layer(key, samples.shape[1])
-            self._seen[key].update(samples, torch.from_numpy(numbers[codes]), roundoff)
+            if key not in self.accumulators:
+                self.accumulators[key] = self._new_layer(key, samples.shape[1])
+            self.accumulators[key].update(samples, torch.from_numpy(numbers[codes]), roundoff)
 
     def _new_layer(self, key: _Key, n_features: int) -> _Layer:
         # Verdicts depend on the reference most: its rank is also found modulo a prime, without a cut-off.
@@ -284,7 +284,7 @@ class SeparabilityProbe(Observer):
                 f"Layer {name} gave the shape {tuple(samples.shape)} for {n_labels} labels; one row "
                 "a sample is needed. Pass a callable `reduce`."
             )
-        known = self._seen.get(key)
+        known = self.accumulators.get(key)
         if known is not None and known.scatter.n_features != samples.shape[1]:
             raise InvalidInputError(
                 f"Layer {name} gave {samples.shape[1]} features, {known.scatter.n_features} before. For "
@@ -331,14 +331,14 @@ class SeparabilityProbe(Observer):
         InvalidInputError
             If no batch was seen.
         """
-        if not self._seen:
+        if not self.accumulators:
             raise InvalidInputError("No batch was seen: call run(loader), or the model within labelled(y).")
         rows, noise = {}, 0.0
-        for key, layer in self._seen.items():
+        for key, layer in self.accumulators.items():
             summary = layer.scatter.summary()
             rows[key], noise = _separability_row(_shown(key), layer, summary, noise)
         reference = rows.pop((self._reference, 1), None) if self._reference is not None else None
-        called = {name for name, _ in self._seen}
+        called = {name for name, _ in self.accumulators}
         ordered = ((reference,) if reference else ()) + tuple(rows.values())
         missing = tuple(name for name, _ in self._layers if name not in called)
         return SeparabilityReport(ordered, reference, missing)
@@ -514,7 +514,7 @@ class NonlinearityProbe(Observer):
         self._norms: list[tuple[str, nn.Module, NormDescription]] = []
         self._left: list[tuple[str, str]] = []
         self._passes: dict[str, int] = {}
-        self._seen: dict[_Key, _Norm] = {}
+        self.accumulators: dict[_Key, _Norm] = {}
         explicit = layers is not None
         for name, module in select_layers(model, layers if layers is not None else _any_norm):
             try:
@@ -567,15 +567,15 @@ class NonlinearityProbe(Observer):
             self._passes[name] = key[1]
             vectors, num_groups = _pooled(in_float64(tensor), known)
             rows = vectors.cpu().numpy()
-            if key not in self._seen:
+            if key not in self.accumulators:
                 compared = _compared(known, rows.shape[1], num_groups, self._num_groups)
-                self._seen[key] = _Norm(known, rows.shape[1], num_groups, compared)
-            if rows.shape[1] != self._seen[key].n_features:
+                self.accumulators[key] = _Norm(known, rows.shape[1], num_groups, compared)
+            if rows.shape[1] != self.accumulators[key].n_features:
                 raise InvalidInputError(
-                    f"Layer {name} normalizes {rows.shape[1]} features, {self._seen[key].n_features} before; "
-                    "probe pictures of one size."
+                    f"Layer {name} normalizes {rows.shape[1]} features, "
+                    f"{self.accumulators[key].n_features} before; probe pictures of one size."
                 )
-            self._seen[key].update(rows)
+            self.accumulators[key].update(rows)
 
         return see
 
@@ -587,11 +587,11 @@ class NonlinearityProbe(Observer):
         InvalidInputError
             If no batch was seen.
         """
-        if not self._seen:
+        if not self.accumulators:
             raise InvalidInputError("No norm was called: run the model within the `with` block.")
-        called = {name for name, _ in self._seen}
+        called = {name for name, _ in self.accumulators}
         missing = [(name, "never called") for name, _, _ in self._norms if name not in called]
-        rows = tuple(norm.row(_shown(key)) for key, norm in self._seen.items())
+        rows = tuple(norm.row(_shown(key)) for key, norm in self.accumulators.items())
         return NonlinearityReport(rows, (*self._left, *missing))
 
 

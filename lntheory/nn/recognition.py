@@ -34,9 +34,9 @@ from lntheory.nn.norms import (
 
 __all__ = ["NormDescription", "describe", "looks_like_a_norm", "require_initialized"]
 
-Kind = Literal["ln", "ln-position", "ln-g", "ln-g-position", "gn", "in", "rms", "rms-g", "bn"]
+NormKind = Literal["ln", "ln-position", "ln-g", "ln-g-position", "gn", "in", "rms", "rms-g", "bn"]
 
-_OURS: dict[type[nn.Module], Kind] = {
+_OURS: dict[type[nn.Module], NormKind] = {
     LayerNorm: "ln",
     LayerNormPosition: "ln-position",
     GroupLayerNorm: "ln-g",
@@ -70,7 +70,7 @@ class NormDescription:
     eps : float
     """
 
-    kind: Kind
+    kind: NormKind
     num_features: int
     num_groups: int
     dim: int | None
@@ -122,7 +122,7 @@ def _describe_torch(module: nn.Module) -> NormDescription | None:
                 f"it normalizes over {len(shape)} axes, {shape}, with a weight for every element; "
                 "ours have one a feature"
             )
-        name: Kind = "ln" if kind is nn.LayerNorm else "rms"
+        name: NormKind = "ln" if kind is nn.LayerNorm else "rms"
         return NormDescription(name, shape[0], 1, 0, _eps(module))
     if isinstance(module, nn.GroupNorm) and kind is nn.GroupNorm:
         return NormDescription("gn", module.num_channels, module.num_groups, None, module.eps)
@@ -163,7 +163,7 @@ def _describe_by_trial(module: nn.Module) -> NormDescription:
     return NormDescription(kind, int(shape[0]), 1, 0, eps)
 
 
-def _tried(module: nn.Module, n_features: int, eps: float) -> Kind | None:
+def _tried(module: nn.Module, n_features: int, eps: float) -> NormKind | None:
     """The kind that a copy with random parameters agrees with, on the CPU."""
     trial = copy.deepcopy(module).to("cpu", torch.float32).eval()
     generator = torch.Generator().manual_seed(0)

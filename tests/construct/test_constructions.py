@@ -164,7 +164,7 @@ def test_a_fold_sees_a_point_and_its_image_under_the_involution_as_one(m, seed):
     # The kernel's slopes are the same, but for the arc's own scale.
     tau, order = np.empty(2 * m), np.empty(2 * m, np.int64)
     ascending = np.argsort(u, kind="stable")
-    fold_kernel._objective(
+    fold_kernel.objective(
         u[ascending], np.zeros(2 * m, np.int64), np.zeros(2 * m, np.int64), np.zeros(2 * m), 0.0, 1.0, 0.0,
         c, h, tau, order,
     )  # fmt: skip
@@ -180,7 +180,7 @@ def test_a_fold_is_evaluated_as_brute_force_sorts(m, seed):
     u, codes = np.sort(rng.uniform(-3, 3, m)), rng.integers(0, 3, m)
     c, h = rng.uniform(-2, 2), np.exp(rng.uniform(-3, 1))
     tau, order = np.empty(m), np.empty(m, np.int64)
-    cost = fold_kernel._objective(
+    cost = fold_kernel.objective(
         u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, 0.0, c, h, tau, order
     )  # fmt: skip
     p, q = c - h, c + h

@@ -78,7 +78,7 @@ def test_the_images_of_a_fold_are_those_that_its_centre_sees(m, seed):
     codes = rng.integers(0, 2, m)
     c, h = rng.uniform(-0.6, 0.6), rng.uniform(0.05, 0.3)
     tau, order = np.empty(m), np.empty(m, np.int64)
-    fold_kernel._objective(u, codes, np.zeros(m, np.int64), np.zeros(m), 2.0**-53, 1.0, 0.0, c, h, tau, order)
+    fold_kernel.objective(u, codes, np.zeros(m, np.int64), np.zeros(m), 2.0**-53, 1.0, 0.0, c, h, tau, order)
     assert sorted(order.tolist()) == list(range(m))
     assert (np.diff(tau) >= 0).all()
     directions, _ = brute_force(u, np.arange(m), c, h)
@@ -119,7 +119,7 @@ def test_the_objective_of_a_fold_is_that_of_its_images():
         u, codes = np.sort(rng.uniform(-1, 1, m)), rng.integers(0, 3, m)
         c, h = rng.uniform(-0.6, 0.6), rng.uniform(0.05, 0.3)
         tau, order = np.empty(m), np.empty(m, np.int64)
-        cost = fold_kernel._objective(
+        cost = fold_kernel.objective(
             u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, 0.0, c, h, tau, order
         )
         with np.errstate(all="ignore"):
@@ -141,12 +141,12 @@ def test_runs_that_are_kept_whole_are_not_broken():
         )
         c, h = rng.uniform(-0.6, 0.6), rng.uniform(0.01, 0.5)
         tau, order = np.empty(m), np.empty(m, np.int64)
-        part = fold_kernel._objective(
+        part = fold_kernel.objective(
             u[ends], codes[ends], kind[ends], np.zeros(ends.sum()), 0.0, 1.0, 0.0, c, h, tau, order
         )
         if part < fold_kernel.NEVER:
             runs = np.count_nonzero(np.diff(codes[ends][order[: ends.sum()]]))
-            fold_kernel._objective(
+            fold_kernel.objective(
                 u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, 0.0, c, h, tau, order
             )
             assert np.count_nonzero(np.diff(codes[order])) == runs
@@ -427,8 +427,8 @@ def test_risk_is_that_of_the_least_safe_points_of_two_runs(m, seed):
     tau, codes = np.sort(rng.uniform(-1, 1, m)), rng.integers(0, 2, m)
     errors, safe, price = np.exp(rng.uniform(-12, -3, m)), np.exp(rng.uniform(0, 3)), 7.0
     u = (1 - np.sqrt(1 - tau * tau)) / tau  # the near half of the fold c = 0, h = 1 sends u to tau
-    image = [fold_kernel._error(a, e, 1e-9, 0.0, 1.0) for a, e in zip(u, errors, strict=True)]
-    risk = fold_kernel._risk(u, codes, errors, 1e-9, safe, price, 0.0, 1.0, tau, np.arange(m))
+    image = [fold_kernel.error_of(a, e, 1e-9, 0.0, 1.0) for a, e in zip(u, errors, strict=True)]
+    risk = fold_kernel.risk(u, codes, errors, 1e-9, safe, price, 0.0, 1.0, tau, np.arange(m))
     runs = np.split(np.arange(m), np.flatnonzero(np.diff(codes)) + 1)
     lost = []
     for before, after in pairwise(runs):

@@ -179,7 +179,7 @@ def test_a_score_that_may_be_zero_is_undecided() -> None:
         LNNet((), Layer([[1.0]], [0.0]), (0, 1)), np.array([[1.0], [2.0]]), precision=64
     )
     touching = replace(enclosed, scores=[[arb(1, 1)], [arb(2)]])
-    assert shattering._signed(touching, np.array([1, 1])) == ([0], 2.0)
+    assert shattering.signed_scores(touching, np.array([1, 1])) == ([0], 2.0)
 
 
 def test_equal_records_are_equal_bytes_without_time_or_name(tmp_path: Path, lines: list[str]) -> None:

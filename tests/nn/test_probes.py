@@ -586,8 +586,8 @@ def test_memory_does_not_grow_with_the_data():
         report = probe.run(stream(), progress=lambda k, total: done.append((k, total)))
     assert report.rows[1].n_samples == 19_200
     assert done[-1] == (300, 0)
-    scatter = probe._seen["0", 1].scatter
-    assert sum(t.numel() for t in (scatter._factor, scatter._offsets, *scatter._pending)) < 3 * 1000
+    scatter = probe.accumulators["0", 1].scatter
+    assert sum(t.numel() for t in scatter.held) < 3 * 1000
 
 
 def test_types_that_computed_the_activations():
@@ -619,7 +619,7 @@ def test_on_a_gpu():
     on_cpu = probed(model, ["0", "1"], batches(X, y, 50))
     with SeparabilityProbe(model.cuda(), ["0", "1"]) as probe:
         on_gpu = probe.run(batches(X, y, 50))
-    assert probe._seen["1", 1].scatter._factor.is_cuda
+    assert probe.accumulators["1", 1].scatter.held[0].is_cuda
     for a, b in zip(on_cpu.rows, on_gpu.rows, strict=True):
         assert a.ssr == pytest.approx(b.ssr, abs=SSR_STREAMING * 300)
         assert a.against(on_cpu.reference) == b.against(on_gpu.reference)

@@ -25,7 +25,7 @@ from lntheory.base.compensated import exponents, scale
 from lntheory.base.types import FloatArray
 from lntheory.errors import InvalidInputError
 from lntheory.separability import (
-    Scatter,
+    ScatterFactors,
     Separability,
     between_scatter,
     least_singular,
@@ -71,7 +71,7 @@ class ScatterSummary:
         Norm of each feature over all samples, not centred, in the same units.
     """
 
-    scatter: Scatter
+    scatter: ScatterFactors
     magnitudes: FloatArray
 
     @property
@@ -155,7 +155,7 @@ class ScatterSummary:
         return ResolvedLSSR(min(lower, upper), upper, rank(resolution))
 
 
-def _equalized(scatter: Scatter, magnitudes: FloatArray) -> tuple[FloatArray, int]:
+def _equalized(scatter: ScatterFactors, magnitudes: FloatArray) -> tuple[FloatArray, int]:
     """Scatter rows with features scaled to norm 1, constant ones left out; how many are within classes."""
     rows = np.vstack([triangle(scatter.within), scatter.between])
     active = np.flatnonzero(rows.any(axis=0))
@@ -222,6 +222,11 @@ class TensorScatter:
         if sum(map(len, self._pending)) >= max(self.n_features, _LEAST_ROWS):
             self._compress()
 
+    @property
+    def held(self) -> tuple[Tensor, ...]:
+        """The tensors that are kept: their size does not depend on the number of samples."""
+        return self._factor, self._offsets, *self._pending
+
     def summary(self) -> ScatterSummary:
         """The scatter of all samples seen.
 
@@ -245,7 +250,7 @@ class TensorScatter:
         between = between_scatter(counts, scaled)
         mean = scale(origin, -powers) + counts @ scaled / counts.sum()
         squares = (within**2).sum(axis=0) + (between**2).sum(axis=0) + self.n_samples * mean**2
-        return ScatterSummary(Scatter(within, between, powers, self.n_samples), np.sqrt(squares))
+        return ScatterSummary(ScatterFactors(within, between, powers, self.n_samples), np.sqrt(squares))
 
     def _grow(self, n_classes: int) -> None:
         missing = n_classes - len(self._counts)

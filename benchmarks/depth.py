@@ -95,17 +95,17 @@ def measured(problems: Sequence[Problem]) -> Depths:
     first = problems[0]
     distinct, kept = np.unique(first.X, axis=0, return_index=True)
     sizes = np.bincount(first.y[kept])
-    found: dict[str, float] = {
+    depths: dict[str, float] = {
         "projection-merge": guaranteed_depth(sizes.tolist(), method="projection-merge")
     }
     for method in ("minority-merge", "pairs"):
-        found[method] = _certified(first, method, 0).depth
+        depths[method] = _certified(first, method, 0).depth
     start = time.perf_counter()
     nets = [_certified(problem, "fold", seed) for seed, problem in enumerate(problems)]
     seconds = (time.perf_counter() - start) / len(nets)
-    found["fold"] = median(net.depth for net in nets)
+    depths["fold"] = median(net.depth for net in nets)
     if first.n_classes == 2:
-        found["counting"] = least_depth(len(distinct), first.X.shape[1])
+        depths["counting"] = least_depth(len(distinct), first.X.shape[1])
     shares = sizes[sizes > 0] / sizes.sum()
     bits = -float((shares * np.log2(shares)).sum()) * len(distinct)
     own = all(

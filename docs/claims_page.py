@@ -72,8 +72,8 @@ def _overview(claims: Sequence[Claim]) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- |"
     for claim in claims:
         cells = [claim[key] for key in ("source", "kind", "established", "verdict")]
-        told = [*cells, claim["false_twin"]["verdict"]]
-        yield f"| [{escaped(claim['title'])}](#{claim['name']}) | {' | '.join(map(escaped, told))} |"
+        row = [*cells, claim["false_twin"]["verdict"]]
+        yield f"| [{escaped(claim['title'])}](#{claim['name']}) | {' | '.join(map(escaped, row))} |"
     yield ""
 
 

@@ -88,11 +88,11 @@ def by_linear_program(affine: FloatArray, codes: Codes, n_classes: int) -> Float
     if n_classes == 2:
         signs = np.where(codes == 1, -1.0, 1.0)
         constraints: Any = affine * signs[:, None]
-        found = linprog(
+        solution = linprog(
             np.zeros(affine.shape[1]), A_ub=-constraints, b_ub=-np.ones(len(affine)), bounds=(None, None),
             method="highs",
         )  # fmt: skip
-        return np.stack([found.x, np.zeros_like(found.x)]) if found.status == 0 else None
+        return np.stack([solution.x, np.zeros_like(solution.x)]) if solution.status == 0 else None
     blocks = []
     for c in range(n_classes):
         own = csr_array(affine[codes == c])
@@ -102,8 +102,8 @@ def by_linear_program(affine: FloatArray, codes: Codes, n_classes: int) -> Float
                 row[c], row[other] = -own, own
                 blocks.append(row)
     system = block_array(blocks, format="csr")
-    found = linprog(
+    solution = linprog(
         np.zeros(system.shape[1]), A_ub=system, b_ub=-np.ones(system.shape[0]), bounds=(None, None),
         method="highs",
     )  # fmt: skip
-    return found.x.reshape(n_classes, -1) if found.status == 0 else None
+    return solution.x.reshape(n_classes, -1) if solution.status == 0 else None

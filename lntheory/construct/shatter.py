@@ -155,8 +155,8 @@ def _check_options(
 
 def _classes(y: Iterable[Any], n_samples: int) -> tuple[Codes, tuple[Label, ...]]:
     """Codes and classes, sorted where the labels can be compared."""
-    codes, found = encode_labels(y, n_samples)
-    classes = [as_label(label, "y") for label in found]
+    codes, labels = encode_labels(y, n_samples)
+    classes = [as_label(label, "y") for label in labels]
     try:
         order = sorted(range(len(classes)), key=lambda c: classes[c])
     except TypeError:

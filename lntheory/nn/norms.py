@@ -533,14 +533,14 @@ def _check_input(x: Tensor, num_features: int, dim: int, layer: str) -> None:
     if not x.is_floating_point():
         raise InvalidInputError(f"{layer} got a tensor of {x.dtype}; pass real numbers, as x.float().")
     if x.ndim != dim + 2 if dim else x.ndim == 0:
-        found = f"{x.ndim} axes"
+        given = f"{x.ndim} axes"
     elif x.shape[1 if dim else -1] != num_features:
-        found = f"{x.shape[1 if dim else -1]} features"
+        given = f"{x.shape[1 if dim else -1]} features"
     else:
         return
     raise InvalidInputError(
         f"{layer} expected {num_features} features in the shape {_LAYOUTS[dim].format(num_features)}, found "
-        f"{found} in {tuple(x.shape)}; change num_features, or dim={dim}, the axes after the channels."
+        f"{given} in {tuple(x.shape)}; change num_features, or dim={dim}, the axes after the channels."
     )
 
 

@@ -92,19 +92,19 @@ def select_layers(model: nn.Module, layers: Layers) -> list[tuple[str, nn.Module
 
 def _found(layer: str | nn.Module, names: Mapping[str, nn.Module]) -> list[tuple[str, nn.Module]]:
     if isinstance(layer, nn.Module):
-        found = [(name, module) for name, module in names.items() if module is layer][:1]
-        if not found:
+        matching = [(name, module) for name, module in names.items() if module is layer][:1]
+        if not matching:
             raise InvalidInputError(f"{excerpt(layer)} is not a module of the model.")
-        return found
+        return matching
     if not isinstance(layer, str):
         raise InvalidInputError(f"layer {excerpt(layer)}; pass names, modules or a predicate(name, module).")
     if layer in names:
         return [(layer, names[layer])]
-    found = [(name, module) for name, module in names.items() if fnmatchcase(name, layer)]
-    if not found:
+    matching = [(name, module) for name, module in names.items() if fnmatchcase(name, layer)]
+    if not matching:
         close = difflib.get_close_matches(layer, list(names), n=3) or list(names)[1:4]
         raise InvalidInputError(f"The model has no layer {excerpt(layer)}; did you mean {', '.join(close)}?")
-    return found
+    return matching
 
 
 def first_tensor(value: Any) -> Tensor | None:

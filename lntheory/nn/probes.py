@@ -374,14 +374,14 @@ def _separability_row(
     if summary.all_coincide:
         return LayerSeparability(name, n_samples, n_features, 0, None, None, 0.0, 1.0), noise
     noise = max(noise, layer.roundoff * summary.shift)
-    found = summary.separability(layer.space.rank if layer.space is not None else None)
+    result = summary.separability(layer.space.rank if layer.space is not None else None)
     bounds = summary.resolved(noise / summary.shift)
     row = LayerSeparability(
-        name, n_samples, n_features, bounds.rank, found.ssr, found.lssr, bounds.lower, bounds.upper
+        name, n_samples, n_features, bounds.rank, result.ssr, result.lssr, bounds.lower, bounds.upper
     )
     if layer.space is not None:
         # The reference is data: what its numbers say counts as well, where it is lower.
-        row = replace(row, lower=max(0.0, min(row.lower, found.lssr - found.error_bound)))
+        row = replace(row, lower=max(0.0, min(row.lower, result.lssr - result.error_bound)))
     return row, noise
 
 

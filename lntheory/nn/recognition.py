@@ -176,7 +176,7 @@ def _tried(module: nn.Module, n_features: int, eps: float) -> NormKind | None:
             parameter.copy_(random(*parameter.shape))
         small = eps**0.5 if eps > 0 else 1.0
         rows = torch.cat([3 * random(4, n_features) + 1, small * (random(4, n_features) + 1)])[None]
-        found = trial(rows)[0].double()
+        outputs = trial(rows)[0].double()
         x = rows[0].double()
         weight, bias = (
             value.double() if isinstance(value := getattr(trial, name, None), Tensor) else default
@@ -186,6 +186,6 @@ def _tried(module: nn.Module, n_features: int, eps: float) -> NormKind | None:
         for kind, part in (("ln", centred), ("rms", x)):
             expected = weight * part / (part.square().mean(dim=-1, keepdim=True) + eps).sqrt() + bias
             # Float32 against float64: a wrong formula is off by a thousand times as much.
-            if torch.allclose(found, expected, rtol=1e-4, atol=1e-4):
+            if torch.allclose(outputs, expected, rtol=1e-4, atol=1e-4):
                 return "ln" if kind == "ln" else "rms"
     return None

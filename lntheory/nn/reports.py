@@ -121,31 +121,31 @@ class SeparabilityReport:
         return " ".join(self._sentences())
 
     def _sentences(self) -> list[str]:
-        told = [self._main()]
+        sentences = [self._main()]
         undecided = self._that_are("undecided")
         if undecided and self.reference is not None and self.reference.lower > 0:
-            told.append(
+            sentences.append(
                 f"Undecided, for rounding leaves more than {_LEVEL:g} open: {_named(undecided)}; "
                 "a run in float64 decides."
             )
         rounding = [row for row in self.rows if row.rests_on_rounding]
         if rounding:
             names = ", ".join(row.layer for row in rounding)
-            told.append(
+            sentences.append(
                 f"The LSSR of the numbers as computed is partly read from rounding, not counted: {names}."
             )
         shattered = [row for row in self.below if row.shows_nothing]
         if shattered:
-            told.append(
+            sentences.append(
                 f"As many dimensions as samples, so that any labels have LSSR 0, in {_named(shattered)}: "
                 "more samples show more."
             )
         others = self._that_are("not compared")
         if others and self.reference is not None:
-            told.append(f"Not compared, for other or coinciding samples: {_named(others)}.")
+            sentences.append(f"Not compared, for other or coinciding samples: {_named(others)}.")
         if self.not_called:
-            told.append(f"Never called: {', '.join(self.not_called)}.")
-        return told
+            sentences.append(f"Never called: {', '.join(self.not_called)}.")
+        return sentences
 
     def _main(self) -> str:
         reference = self.reference
@@ -293,30 +293,30 @@ class NonlinearityReport:
     def verdict(self) -> str:
         """The extremes, the amplification by groups, and what the indicator does not hold for, in words."""
         known = [row for row in self.rows if row.mean is not None]
-        told = []
+        sentences = []
         if known:
             low, high = min(known, key=_mean), max(known, key=_mean)
-            told.append(
+            sentences.append(
                 f"The Hessian indicator is largest in {high.layer} ({_mean(high):.3g} in the geometric mean) "
                 f"and smallest in {low.layer} ({_mean(low):.3g})."
             )
         else:
-            told.append("The Hessian indicator is defined at no input that was seen.")
+            sentences.append("The Hessian indicator is defined at no input that was seen.")
         for row in known:
             if row.amplification is not None and row.compared_groups is not None:
-                told.append(
+                sentences.append(
                     f"{row.layer}: {row.compared_groups} groups multiply it by {row.amplification:.4g}, "
                     f"by at least {row.least_amplification:.4g} (bound {row.amplification_bound:.4g})."
                 )
         small = [f"{r.layer} ({r.n_below_eps} of {r.n_vectors})" for r in self.rows if r.n_below_eps]
         if small:
-            told.append(f"Variance below eps, so nearly linear there: {', '.join(small)}.")
+            sentences.append(f"Variance below eps, so nearly linear there: {', '.join(small)}.")
         flat = [f"{r.layer} ({r.n_degenerate} of {r.n_vectors})" for r in self.rows if r.n_degenerate]
         if flat:
-            told.append(f"Zero variance, where it is undefined: {', '.join(flat)}.")
+            sentences.append(f"Zero variance, where it is undefined: {', '.join(flat)}.")
         if self.left:
-            told.append("Not observed: " + "; ".join(f"{name}: {why}" for name, why in self.left) + ".")
-        return " ".join(told)
+            sentences.append("Not observed: " + "; ".join(f"{name}: {why}" for name, why in self.left) + ".")
+        return " ".join(sentences)
 
     def to_markdown(self) -> str:
         """The table."""

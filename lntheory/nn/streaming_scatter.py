@@ -103,8 +103,8 @@ class ScatterSummary:
         DegenerateInputError
             If all samples coincide.
         """
-        found = separability_of(self.scatter, lambda: 0)
-        return replace(found, data_rank=found.rank if data_rank is None else data_rank)
+        result = separability_of(self.scatter, lambda: 0)
+        return replace(result, data_rank=result.rank if data_rank is None else data_rank)
 
     def resolved(self, roundoff: float) -> ResolvedLSSR:
         r"""Bounds of LSSR if each entry is off by a few `roundoff` of itself.

@@ -354,9 +354,9 @@ def _adopt(module: nn.Module, replacement: nn.Module, is_kind: bool) -> list[str
 
 def _require_all(failed: list[NormSwap], plan: list[tuple[nn.Module, nn.Module]], source: Source) -> None:
     if failed:
-        told = "; ".join(f"{', '.join(row.names) or 'the model'}: {row.reason}" for row in failed[:5])
+        reasons = "; ".join(f"{', '.join(row.names) or 'the model'}: {row.reason}" for row in failed[:5])
         more = f" ({len(failed)} in all)" if len(failed) > 5 else ""
-        raise InvalidInputError(f"Nothing was replaced, for not everything can be: {told}{more}.")
+        raise InvalidInputError(f"Nothing was replaced, for not everything can be: {reasons}{more}.")
     if not plan:
         raise InvalidInputError(f"The model has no module of the source {_source_name(source)} to replace.")
 

@@ -104,9 +104,9 @@ def ranked_plans(task: Task, depth: int, rng: np.random.Generator, lifts: bool =
         noise = rng.standard_normal((len(samples), 4, 2)) * 10 ** rng.uniform(-2, 1, (len(samples), 1, 1))
         ends = np.where(np.repeat(pairs[:, :, 0] >= 0, 2, axis=1), samples, -1)
         ranked += _ranked(task, (scaled, centre, plane), ends, planar[samples] + noise, pairs, depth)
-    found = max((rank for rank, _ in ranked), default=0.0)
+    best_rank = max((rank for rank, _ in ranked), default=0.0)
     few = task.n_classes == 2 and n_features == 2 and len(scaled) <= CELLS
-    if few and found < (SHALLOWEST if len(scaled) <= 8 else SHALLOW / 2):
+    if few and best_rank < (SHALLOWEST if len(scaled) <= 8 else SHALLOW / 2):
         places = view_centres(planar)[:, None] + np.array([[0, 0], [1, 0], [0, 0], [0, 1]])
         nothing = np.full((len(places), 4), -1)
         pairs = nothing.reshape(-1, 2, 2)

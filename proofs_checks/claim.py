@@ -23,12 +23,13 @@ from typing import Any, Generic, TypeVar
 
 __all__ = [
     "Claim",
+    "ClaimKind",
     "Evidence",
     "FalseTwin",
     "Instance",
-    "Kind",
     "Method",
     "Property",
+    "Tally",
     "Theory",
     "Topic",
     "Verdict",
@@ -48,7 +49,7 @@ class Topic(StrEnum):
     NONLINEARITY = "nonlinearity"
 
 
-class Kind(StrEnum):
+class ClaimKind(StrEnum):
     """What the claimed value is to the true one."""
 
     EQUALITY = "equality"
@@ -95,14 +96,34 @@ _METHODS, _VERDICTS = list(Method), list(Verdict)
 
 
 @dataclass(frozen=True)
+class Tally:
+    """One value that came out many times: a residual, a solver's answer, a kind of net.
+
+    Examples
+    --------
+    >>> print(Tally("residual 0", 5), "and", Tally("unsat"))
+    residual 0 (5 times) and unsat
+    """
+
+    value: Any
+    times: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.times} times)" if self.times > 1 else str(self.value)
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What a proof returns.
 
     Attributes
     ----------
     method : Method
-    computed, claimed : str
-        The value, or formula, that was computed and the one that is claimed.
+    computed : object, or tuple of objects
+        The values that the check computed: numbers, formulas, `Tally`. They are kept as a tuple, and `shown`
+        renders them. Empty if nothing was computed.
+    claimed : str
+        The value, or formula, that is claimed.
     verdict : Verdict
     detail : str
         The argument in a line or two, or the counterexample.
@@ -118,14 +139,14 @@ class Evidence:
 
     Examples
     --------
-    >>> Evidence(Method.SAMPLED, "1", "1", Verdict.PROVED)
+    >>> Evidence(Method.SAMPLED, 1, "1", Verdict.PROVED)
     Traceback (most recent call last):
         ...
     ValueError: samples prove nothing; the verdict is HOLDS_ON_SAMPLES, with n_samples
     """
 
     method: Method
-    computed: str
+    computed: Any
     claimed: str
     verdict: Verdict
     detail: str = ""
@@ -133,6 +154,8 @@ class Evidence:
     n_samples: int = 0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.computed, tuple):
+            object.__setattr__(self, "computed", (self.computed,))
         sampled = self.method is Method.SAMPLED
         if sampled and self.verdict is Verdict.PROVED:
             raise ValueError("samples prove nothing; the verdict is HOLDS_ON_SAMPLES, with n_samples")
@@ -144,12 +167,23 @@ class Evidence:
             raise ValueError("a solver's proof says its theories, and no other does")
 
     @property
+    def shown(self) -> str:
+        """The computed values in words.
+
+        Examples
+        --------
+        >>> Evidence(Method.EXHAUSTIVE, (6, Tally("unsat", 2)), "6", Verdict.PROVED).shown
+        '6; unsat (2 times)'
+        """
+        return "; ".join(map(str, self.computed)) or "nothing"
+
+    @property
     def how(self) -> str:
         """How the statement was established, in words.
 
         Examples
         --------
-        >>> Evidence(Method.SOLVER, "", "", Verdict.PROVED, theories=(Theory.NRA,)).how
+        >>> Evidence(Method.SOLVER, (), "", Verdict.PROVED, theories=(Theory.NRA,)).how
         'solver over all reals (NRA)'
         """
         if self.method is not Method.SOLVER:
@@ -158,41 +192,55 @@ class Evidence:
         return f"solver over all {numbers} ({', '.join(self.theories)})"
 
     @property
-    def told(self) -> str:
-        """The verdict in words, with the number of samples where that is all there is."""
+    def outcome(self) -> str:
+        """The verdict in words; of samples, with their number."""
         if self.verdict is Verdict.HOLDS_ON_SAMPLES:
             return f"holds on {self.n_samples} samples"
         return self.verdict.value
 
 
-def combine(parts: Iterable[Evidence], computed: str, claimed: str) -> Evidence:
+def combine(parts: Iterable[Evidence], claimed: str) -> Evidence:
     """One statement from all of its parts: the worst verdict, by the weakest method among those that gave it.
 
-    A refuted part settles the matter: parts that an iterator has still to compute are left alone.
+    What was computed is what the parts computed: equal tallies are added up and stand last. A refuted part
+    settles the matter, so that the parts which an iterator has still to compute are left alone.
 
     Examples
     --------
-    >>> lemma = Evidence(Method.SYMBOLIC, "0", "0", Verdict.PROVED, "lemma")
-    >>> cases = Evidence(Method.EXHAUSTIVE, "8", "8", Verdict.PROVED, "8 cases")
-    >>> both = combine([lemma, cases], "8", "8")
-    >>> both.how, both.told, both.detail
+    >>> lemma = Evidence(Method.SYMBOLIC, Tally("residual 0"), "0", Verdict.PROVED, "lemma")
+    >>> cases = Evidence(Method.EXHAUSTIVE, 8, "8", Verdict.PROVED, "8 cases")
+    >>> all_parts = combine([lemma, cases, lemma], "8")
+    >>> all_parts.how, all_parts.outcome, all_parts.detail
     ('exhaustive and exact', 'proved', 'lemma; 8 cases')
+    >>> all_parts.shown
+    '8; residual 0 (2 times)'
     """
     parts = list(_up_to_a_refuted(parts))
     worst = max((part.verdict for part in parts), key=_VERDICTS.index)
     decisive = [part for part in parts if part.verdict is worst]
     method = max((part.method for part in decisive), key=_METHODS.index)
     theories = dict.fromkeys(theory for part in decisive for theory in part.theories)
-    told = decisive if worst is Verdict.REFUTED else parts
+    reported = decisive if worst is Verdict.REFUTED else parts
     return Evidence(
         method,
-        computed if worst is not Verdict.REFUTED else decisive[0].computed,
+        _added_up(value for part in reported for value in part.computed),
         claimed if worst is not Verdict.REFUTED else decisive[0].claimed,
         worst,
-        "; ".join(dict.fromkeys(part.detail for part in told if part.detail)),
+        "; ".join(dict.fromkeys(part.detail for part in reported if part.detail)),
         tuple(theories) if method is Method.SOLVER else (),
         sum(part.n_samples for part in decisive),
     )
+
+
+def _added_up(values: Iterable[Any]) -> tuple[Any, ...]:
+    single: list[Any] = []
+    tallied: dict[Any, int] = {}
+    for value in values:
+        if isinstance(value, Tally):
+            tallied[value.value] = tallied.get(value.value, 0) + value.times
+        elif value not in single:
+            single.append(value)
+    return (*single, *(Tally(value, times) for value, times in tallied.items()))
 
 
 def _up_to_a_refuted(parts: Iterable[Evidence]) -> Iterator[Evidence]:
@@ -282,7 +330,7 @@ class Claim(Generic[F]):
     hypotheses : tuple of str
     source : str
         "paper" (with the theorem or section where known), "ours" or "classical".
-    kind : Kind
+    kind : ClaimKind
     form : object
         What the statement and its false twin differ in.
     proof : callable (form) -> Evidence
@@ -300,7 +348,7 @@ class Claim(Generic[F]):
     latex: str
     hypotheses: tuple[str, ...]
     source: str
-    kind: Kind
+    kind: ClaimKind
     form: F
     proof: Callable[[F], Evidence] = field(repr=False)
     twin: FalseTwin[F] = field(repr=False)

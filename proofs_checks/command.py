@@ -10,7 +10,8 @@ from rich.console import Console
 
 from lntheory.base.terminal import ExitCode, Report, progress_bar, run
 from lntheory.errors import InvalidInputError
-from proofs_checks import registry, runner
+
+from . import registry, runner
 
 __all__ = ["main", "prove"]
 
@@ -45,7 +46,7 @@ def _list(as_json: bool) -> Report:
 
 def _report(results: Sequence[runner.Result], as_json: bool) -> Report:
     failures = [failure for result in results for failure in result.failures]
-    skipped = [result.claim.name for result in results if result.evidence.told == "skipped"]
+    skipped = [result.claim.name for result in results if result.evidence.outcome == "skipped"]
     values = {
         "status": "refuted" if failures else "skipped" if skipped else "proved",
         "claims": [runner.values(result) for result in results],

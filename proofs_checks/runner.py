@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lntheory.base.parallel import n_workers, parallel_map
-from proofs_checks.claim import Claim, Evidence, Instance, Method, Verdict
-from proofs_checks.registry import claims, find
+
+from .claim import Claim, Evidence, Instance, Method, Verdict
+from .registry import claims, find
 
 __all__ = ["Result", "check", "run", "table", "values"]
 
@@ -56,14 +57,16 @@ class Result:
     @property
     def failures(self) -> tuple[str, ...]:
         """Why this claim fails, in words; empty if it does not."""
-        name, told = self.claim.name, []
+        name, reasons = self.claim.name, []
         if self.evidence.verdict in (Verdict.UNDECIDED, Verdict.REFUTED):
-            told.append(f"{name} is {self.evidence.told}: {self.evidence.detail}")
+            reasons.append(f"{name} is {self.evidence.outcome}: {self.evidence.detail}")
         # Without z3 neither is decided; a claim that is proved without it has its twin refuted without it.
         both_skipped = self.evidence.verdict is self.twin.verdict is Verdict.SKIPPED
         if self.twin.verdict is not Verdict.REFUTED and not both_skipped:
-            told.append(f"the false twin of {name} is {self.twin.told}, not refuted: {self.twin.detail}")
-        return tuple(told)
+            reasons.append(
+                f"the false twin of {name} is {self.twin.outcome}, not refuted: {self.twin.detail}"
+            )
+        return tuple(reasons)
 
 
 def check(claim: Claim[Any], *, deep: bool = False) -> Result:
@@ -124,7 +127,7 @@ def table(results: Sequence[Result], width: int | None = None) -> Table:
 
 def _counted(evidence: Iterable[Evidence]) -> str:
     """How many of each verdict, best first."""
-    count = Counter(found.verdict for found in evidence)
+    count = Counter(item.verdict for item in evidence)
     return ", ".join(f"{count[verdict]} {verdict.value}" for verdict in Verdict if count[verdict])
 
 
@@ -137,7 +140,7 @@ def _wide_table(results: Sequence[Result]) -> Table:
     shown.add_column("s", justify="right", no_wrap=True)
     for result in results:
         claim, evidence = result.claim, result.evidence
-        cells = (claim.name, claim.source, claim.kind, evidence.how, evidence.computed, evidence.claimed)
+        cells = (claim.name, claim.source, claim.kind, evidence.how, evidence.shown, evidence.claimed)
         shown.add_row(
             *(Text(cell) for cell in cells),
             *_outcome(result),
@@ -155,9 +158,9 @@ def _narrow_table(results: Sequence[Result], width: int) -> Table:
     shown.add_column("s", justify="right", no_wrap=True)
     for result in results:
         claim, evidence = result.claim, result.evidence
-        told = [f"{claim.source}, {claim.kind}, {evidence.how}", f"computed: {evidence.computed}"]
-        told.append(f"claimed: {evidence.claimed}")
-        about = Text(claim.name, "bold").append("\n" + "\n".join(told), "not bold")
+        lines = [f"{claim.source}, {claim.kind}, {evidence.how}", f"computed: {evidence.shown}"]
+        lines.append(f"claimed: {evidence.claimed}")
+        about = Text(claim.name, "bold").append("\n" + "\n".join(lines), "not bold")
         shown.add_row(about, *_outcome(result), f"{result.seconds:.1f}")
     return shown
 
@@ -166,8 +169,8 @@ def _outcome(result: Result) -> tuple[Text, Text]:
     """The verdicts on claim and twin, in colours; a twin that passes is marked."""
     evidence, twin = result.evidence, result.twin
     refused = twin.verdict is Verdict.REFUTED or twin.verdict is evidence.verdict is Verdict.SKIPPED
-    told = Text(twin.told if refused else f"{twin.told}!", "green" if refused else "red")
-    return Text(evidence.told, _COLOURS[evidence.verdict]), told
+    refusal = Text(twin.outcome if refused else f"{twin.outcome}!", "green" if refused else "red")
+    return Text(evidence.outcome, _COLOURS[evidence.verdict]), refusal
 
 
 def values(result: Result) -> dict[str, Any]:
@@ -184,12 +187,12 @@ def values(result: Result) -> dict[str, Any]:
         "kind": claim.kind.value,
         "established": evidence.how,
         "is_theorem": evidence.verdict is Verdict.PROVED,
-        "computed": evidence.computed,
+        "computed": evidence.shown,
         "claimed": evidence.claimed,
-        "verdict": evidence.told,
+        "verdict": evidence.outcome,
         "detail": evidence.detail,
         "instances": result.n_instances,
-        "false_twin": {"statement": claim.twin.statement, "verdict": twin.told, "detail": twin.detail},
+        "false_twin": {"statement": claim.twin.statement, "verdict": twin.outcome, "detail": twin.detail},
         "seconds": round(result.seconds, 3),
         "failures": list(result.failures),
     }
@@ -209,11 +212,11 @@ def _guarded(claim: Claim[Any], deep: bool) -> Evidence:
 
 
 def _raised(error: Exception) -> Evidence:
-    told = f"the check raised {type(error).__name__}: {error}"
-    return Evidence(Method.EXHAUSTIVE, "nothing", "no error", Verdict.UNDECIDED, told)
+    detail = f"the check raised {type(error).__name__}: {error}"
+    return Evidence(Method.EXHAUSTIVE, (), "no error", Verdict.UNDECIDED, detail)
 
 
 def _contradicted(failed: Instance) -> Evidence:
     return Evidence(
-        Method.EXHAUSTIVE, str(failed.computed), str(failed.claimed), Verdict.REFUTED, f"instance {failed}"
+        Method.EXHAUSTIVE, failed.computed, str(failed.claimed), Verdict.REFUTED, f"instance {failed}"
     )

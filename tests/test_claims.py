@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import io
 import json
+import os
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import Phase, find, given, settings
@@ -14,10 +22,10 @@ from rich.console import Console
 from proofs_checks import registry, runner
 from proofs_checks.claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Theory,
     Topic,
@@ -25,10 +33,11 @@ from proofs_checks.claim import (
     combine,
 )
 from proofs_checks.command import main
-from proofs_checks.solver import for_all, satisfiable
-from proofs_checks.symbolic import identity, symbols
+from proofs_checks.tools.identities import identity, symbols
+from proofs_checks.tools.solver import for_all, satisfiable
 
 CLAIMS = registry.claims()
+FOLDER = Path(registry.__file__).parent
 TESTED = [claim for claim in CLAIMS if claim.property_test is not None]
 
 
@@ -75,18 +84,115 @@ def test_property_fails_on_the_twin(claim):
     find(test.strategy(), lambda drawn: not test.holds(claim.false_twin.form, drawn), settings=search)
 
 
+# ----------------------------------------------------------------------------- computed is what was computed
+
+
+def literals_called_computed(source):
+    """Lines in which a value that is shown as computed is spelled out rather than computed.
+
+    ``Evidence(method, computed, ...)``, ``identity(..., value=...)``: the expression has to use something
+    other than constants and the arguments of the proof.
+    """
+    lines = []
+    for function in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
+        given = {argument.arg for argument in function.args.args + function.args.kwonlyargs}
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+            shown = [keyword.value for keyword in call.keywords if keyword.arg in ("computed", "value")]
+            if isinstance(call.func, ast.Name) and call.func.id == "Evidence":
+                shown += call.args[1:2]
+            lines += [value.lineno for value in shown if not is_computed(value, given)]
+    return lines
+
+
+def is_computed(value, given):
+    if isinstance(value, ast.Tuple):
+        return all(is_computed(part, given) for part in value.elts)
+    if isinstance(value, ast.IfExp):
+        return is_computed(value.body, given) and is_computed(value.orelse, given)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "Tally":
+        return any(is_computed(part, given) for part in value.args)
+    names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return bool(names - given - set(dir(builtins)))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.py")), ids=lambda path: path.stem)
+def test_no_claim_spells_out_what_it_computed(path):
+    assert literals_called_computed(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        'Evidence(Method.SYMBOLIC, "0", "0", verdict)',
+        'Evidence(Method.SYMBOLIC, computed="0", claimed="0", verdict=verdict)',
+        'Evidence(Method.SYMBOLIC, f"at most {form}", "0", verdict)',
+        'Evidence(Method.SYMBOLIC, str(form), "0", verdict)',
+        'Evidence(Method.SYMBOLIC, "one" if found else "none", "0", verdict)',
+        'Evidence(Method.SYMBOLIC, (counted, "all"), "0", verdict)',
+        'Evidence(Method.SYMBOLIC, Tally("all"), "0", verdict)',
+        'identity(left, right, "text", value="1")',
+    ],
+)
+def test_that_check_sees_a_planted_literal(planted):
+    assert literals_called_computed(f"def proof(form):\n    return {planted}\n") == [2]
+    assert not literals_called_computed("def proof(form):\n    return Evidence(m, str(counted), form, v)\n")
+
+
+@named(CLAIMS)
+def test_what_a_claim_computed_changes_with_its_form(claim):
+    """The twin differs in the form alone: a value that stays the same was not computed from it."""
+    evidence, twin = claim.prove(), claim.false_twin.prove()
+    assert evidence.computed
+    if Verdict.SKIPPED not in (evidence.verdict, twin.verdict):
+        assert evidence.computed != twin.computed
+
+
+# -------------------------------------------------------------------------------------- registry, template
+
+
+def test_the_registry_refuses_what_is_registered_twice_or_not_at_all():
+    with pytest.raises(ValueError, match="toy is registered twice"):
+        registry.checked_names(["toy", "toy"], ["toy"])
+    with pytest.raises(ValueError, match=r"toy\.py is not registered"):
+        registry.checked_names([], ["toy"])
+    with pytest.raises(ValueError, match=r"there is no proofs_checks/claims/toy\.py"):
+        registry.checked_names(["toy"], [])
+
+
+def test_the_template_is_a_claim_that_works():
+    template = import_module("proofs_checks.claims.TEMPLATE").CLAIM
+    result = runner.check(template)
+    assert not result.failures
+    assert result.n_instances == 3
+    assert template.name not in registry.NAMES
+
+
+def test_a_copy_of_the_template_is_a_claim_after_one_line(tmp_path):
+    package = tmp_path / "proofs_checks"
+    shutil.copytree(FOLDER, package, ignore=shutil.ignore_patterns("__pycache__"))
+    copied = (package / "claims" / "TEMPLATE.py").read_text().replace('name="template"', 'name="my-claim"')
+    (package / "claims" / "my_claim.py").write_text(copied)
+    command = [sys.executable, "-c", "from proofs_checks import registry; print(registry.find('my-claim'))"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(FOLDER.parent)])}
+    run = partial(subprocess.run, command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert 'add "my-claim" to NAMES' in run().stderr
+    names = package / "registry.py"
+    names.write_text(names.read_text().replace("NAMES = (\n", 'NAMES = (\n    "my-claim",\n'))
+    assert "my-claim" in run().stdout
+
+
 # ------------------------------------------------------------------------------------------ the framework
 
 
 def bounded_by(bound):
     """A toy claim: 2 + 2 <= bound."""
     verdict = Verdict.PROVED if bound >= 2 + 2 else Verdict.REFUTED
-    return Evidence(Method.EXHAUSTIVE, "4", f"at most {bound}", verdict)
+    return Evidence(Method.EXHAUSTIVE, 2 + 2, f"at most {bound}", verdict)
 
 
 TOY = Claim(
     name="toy", topic=Topic.DEPTH, title="Toy", statement="2 + 2 <= 4.", latex="2 + 2 \\le 4", hypotheses=(),
-    source="ours", kind=Kind.UPPER, form=4, proof=bounded_by, twin=FalseTwin("2 + 2 <= 3.", 3),
+    source="ours", kind=ClaimKind.UPPER, form=4, proof=bounded_by, twin=FalseTwin("2 + 2 <= 3.", 3),
     examples=lambda bound: [Instance("sum", 4, bound, "<=")],
 )  # fmt: skip
 
@@ -129,7 +235,7 @@ def test_undecided_is_a_failure_and_samples_are_no_theorem():
     undecided = Evidence(Method.SYMBOLIC, "?", "0", Verdict.UNDECIDED)
     assert runner.check(replace(TOY, proof=lambda bound: undecided)).failures
     sampled = Evidence(Method.SAMPLED, "0", "0", Verdict.HOLDS_ON_SAMPLES, n_samples=50)
-    assert sampled.told == "holds on 50 samples"
+    assert sampled.outcome == "holds on 50 samples"
     assert not runner.values(replace(runner.check(TOY), evidence=sampled))["is_theorem"]
 
 
@@ -154,10 +260,10 @@ def test_combined_evidence_is_as_weak_as_its_weakest_part():
     skipped = Evidence(Method.SOLVER, "0", "0", Verdict.SKIPPED, theories=(Theory.NRA,))
     sampled = Evidence(Method.SAMPLED, "0", "0", Verdict.HOLDS_ON_SAMPLES, n_samples=7)
     refuted = Evidence(Method.SYMBOLIC, "1", "0", Verdict.REFUTED)
-    assert combine([symbolic, solver], "", "").how == "solver over all integers (LIA)"
-    assert combine([symbolic, solver, skipped], "", "").told == "skipped"
-    assert combine([symbolic, solver, sampled], "", "").told == "holds on 7 samples"
-    assert combine([skipped, refuted, sampled], "", "").told == "refuted"
+    assert combine([symbolic, solver], "").how == "solver over all integers (LIA)"
+    assert combine([symbolic, solver, skipped], "").outcome == "skipped"
+    assert combine([symbolic, solver, sampled], "").outcome == "holds on 7 samples"
+    assert combine([skipped, refuted, sampled], "").outcome == "refuted"
 
 
 def test_names_and_sources_are_checked():
@@ -254,8 +360,8 @@ def test_table_tells_everything_and_fits(width):
     results = [result, replace(result, evidence=skipped, twin=skipped)]
     text = printed(results, width or 200, width)
     assert max(map(len, text.splitlines())) <= (width or 200)
-    for told in ("toy", "ours", "upper", "exhaustive and", "at most 4", "proved", "refuted", "skipped"):
-        assert told in text
+    for expected in ("toy", "ours", "upper", "exhaustive and", "at most 4", "proved", "refuted", "skipped"):
+        assert expected in text
     assert "Claims: 1 proved, 1 skipped. False twins: 1 skipped, 1 refuted." in text
 
 

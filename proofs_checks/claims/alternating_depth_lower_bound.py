@@ -9,20 +9,21 @@ import numpy as np
 import sympy as sp
 
 import lntheory
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Property,
     Theory,
     Topic,
     combine,
 )
-from proofs_checks.planar import area, circle_point, cross
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identities, identity, symbols
+from ..tools.identities import identities, identity, symbols
+from ..tools.rational_plane import area, circle_point, cross
+from ..tools.solver import for_all
 
 # The form is the number of arcs that the preimage of an arc consists of at most.
 
@@ -49,7 +50,6 @@ def proof(factor: int) -> Evidence:
             _half_plane_takes_a_run(),
             _no_alternation(),
         ],
-        computed=f"an arc's preimage is at most {factor} arcs, so runs at most halve",
         claimed="depth >= ceil(log2(floor(m/2)))",
     )
 
@@ -159,7 +159,7 @@ def examples(factor: int) -> Iterator[Instance]:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import fractions, integer_vectors, matrices
+    from ..tools.small_data import fractions, integer_vectors, matrices
 
     parameters = st.lists(fractions(), min_size=4, max_size=12, unique=True).map(sorted)
     return st.tuples(parameters, matrices(2, 2), integer_vectors(2), integer_vectors(2), integer_vectors(2))
@@ -186,7 +186,7 @@ CLAIM = Claim(
     latex=r"L \ge \lceil \log_2 \lfloor m/2 \rfloor \rceil",
     hypotheses=("m >= 4 points in convex position in the plane", "labels alternate around them", "width 3"),
     source="ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=2,
     proof=proof,
     examples=examples,

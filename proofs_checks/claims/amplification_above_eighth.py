@@ -9,18 +9,19 @@ from typing import Any
 import sympy as sp
 
 from lntheory.nonlinearity import amplification_bound
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
 
 Lower = Callable[[Any], Any]
 
@@ -31,10 +32,14 @@ def proof(lower: Lower) -> Evidence:
     value = d**2 / (8 * (d - 2))
     return combine(
         [
-            identity(value, d / 8 + sp.Rational(1, 4) + 1 / (2 * (d - 2)), "partial fractions"),
+            identity(
+                value,
+                d / 8 + sp.Rational(1, 4) + 1 / (2 * (d - 2)),
+                "partial fractions",
+                value=sp.apart(value, d),
+            ),
             _positive(value - lower(d), d),
         ],
-        computed=f"{sp.apart(value, d)}",
         claimed=f"> {lower(d)}",
     )
 
@@ -44,10 +49,16 @@ def _positive(difference: Any, d: Any) -> Evidence:
     e = sp.Symbol("e", nonnegative=True)
     parts = [sp.Poly(part, e) for part in sp.fraction(sp.factor(difference.subs(d, 4 + e)))]
     if all(coefficient > 0 for part in parts for coefficient in part.all_coeffs()):
-        return Evidence(Method.SYMBOLIC, str(difference), "> 0", Verdict.PROVED, "positive for every d >= 4")
+        return Evidence(
+            Method.SYMBOLIC,
+            f"{sp.factor(difference)} > 0",
+            "> 0",
+            Verdict.PROVED,
+            "positive for every d >= 4",
+        )
     wrong = next((k for k in range(4, 1000, 4) if difference.subs(d, k) <= 0), None)
     verdict = Verdict.UNDECIDED if wrong is None else Verdict.REFUTED
-    return Evidence(Method.SYMBOLIC, str(difference), "> 0", verdict, f"not above at d = {wrong}")
+    return Evidence(Method.SYMBOLIC, sp.factor(difference), "> 0", verdict, f"not above at d = {wrong}")
 
 
 def examples(lower: Lower) -> Iterator[Instance]:
@@ -66,7 +77,7 @@ CLAIM = Claim(
     r" \ge \frac d8 + \frac14 + \frac1{2(d-2)} > \frac d8",
     hypotheses=("4 divides d",),
     source="paper (d/8); the remainder ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=lambda d: d / 8 + Fraction(1, 4),
     proof=proof,
     examples=examples,

@@ -8,18 +8,19 @@ from typing import Any
 import sympy as sp
 
 from lntheory.nonlinearity import amplification_bound
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Theory,
     Topic,
     combine,
 )
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
+from ..tools.solver import for_all
 
 
 def proof(theory: Theory) -> Evidence:
@@ -35,10 +36,14 @@ def proof(theory: Theory) -> Evidence:
     excess = g * (d - 2 * g) / (d - 2) - 1
     return combine(
         [
-            identity(excess, (g - 1) * (g * (c - 2) - 2) / (d - 2), "bound less one, in factors"),
+            identity(
+                excess,
+                (g - 1) * (g * (c - 2) - 2) / (d - 2),
+                "bound less one, in factors",
+                value=sp.factor(excess),
+            ),
             for_all(theory, lambda z3: _statement(z3, theory), "g (d - 2g) >= d - 2"),
         ],
-        computed="bound >= 1",
         claimed=f"bound >= 1 over the {theory.numbers}",
     )
 
@@ -74,7 +79,7 @@ CLAIM = Claim(
     latex=r"g \mid d,\ d/g \ge 3 \implies \frac{g\,(d-2g)}{d-2} \ge 1",
     hypotheses=("g and d are integers", "g divides d", "d/g >= 3"),
     source="paper, under a mild assumption; without it ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=Theory.NIA,
     proof=proof,
     examples=examples,

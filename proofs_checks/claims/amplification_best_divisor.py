@@ -9,19 +9,20 @@ from itertools import chain, pairwise
 import sympy as sp
 
 from lntheory.nonlinearity import amplification_bound, best_num_groups
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.hessian import sign
-from proofs_checks.symbolic import identity, symbols
+from ..tools.hessian import sign
+from ..tools.identities import identity, symbols
 
 Sizes = tuple[int, ...]
 """The sizes that come before 7, 8, 9, ..., best first."""
@@ -44,7 +45,6 @@ def proof(first: Sizes) -> Evidence:
             sign(e**2 + 5 * e + 2, "it is positive", strict=True),
             _order(first),
         ],
-        computed="4 > 5 > 3 = 6 > 7 > 8 > ...",
         claimed=" > ".join(map(str, (*first, 7, 8))) + " > ...",
     )
 
@@ -56,13 +56,14 @@ def _factor(size: int) -> Fraction:
 def _order(first: Sizes) -> Evidence:
     """The leading sizes fall strictly, down to 7; 6 is left out: it ties with 3, a divisor if 6 is one."""
     sizes = (*first, 7)
+    factors = ", ".join(f"{_factor(size)} for groups of {size}" for size in sizes)
     wrong = next(((p, q) for p, q in pairwise(sizes) if not _factor(p) > _factor(q)), None)
     if wrong is None and set(first) == {3, 4, 5} and _factor(3) == _factor(6):
-        told = "3, 4, 5 and 6 compared as numbers"
-        return Evidence(Method.SYMBOLIC, str(sizes), "falling", Verdict.PROVED, told)
+        detail = "3, 4, 5 and 6 compared as numbers"
+        return Evidence(Method.SYMBOLIC, factors, "falling", Verdict.PROVED, detail)
     p, q = wrong or (0, 0)
-    told = f"not so: groups of {p} give {_factor(p)}, of {q} give {_factor(q)}, as at d = {sp.lcm(p, q)}"
-    return Evidence(Method.SYMBOLIC, str(sizes), "falling", Verdict.REFUTED, told)
+    detail = f"not so: groups of {p} give {_factor(p)}, of {q} give {_factor(q)}, as at d = {sp.lcm(p, q)}"
+    return Evidence(Method.SYMBOLIC, factors, "falling", Verdict.REFUTED, detail)
 
 
 def chosen(first: Sizes, d: int) -> int:
@@ -88,7 +89,7 @@ CLAIM = Claim(
     r"\quad c = \text{first of } 4, 5, 3, 7, 8, 9, \dots \text{ that divides } d",
     hypotheses=("d >= 3",),
     source="ours",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=(4, 5, 3),
     proof=proof,
     examples=examples,

@@ -9,8 +9,9 @@ from typing import Any
 import sympy as sp
 
 from lntheory.nonlinearity import amplification_bound
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Topic, combine
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Topic, combine
+from ..tools.identities import identity, symbols
 
 Best = Callable[[Any], Any]
 
@@ -20,13 +21,15 @@ def proof(best: Best) -> Evidence:
     d, g = symbols("d g")
     scaled = g * (d - 2 * g)  # the bound times d - 2 > 0
     largest = scaled.subs(g, best(d))
+    stationary = f"largest at g = {sp.solve(sp.diff(scaled, g), g)[0]}"
     return combine(
         [
-            identity(sp.diff(scaled, g).subs(g, best(d)), 0, "the derivative vanishes there"),
+            identity(
+                sp.diff(scaled, g).subs(g, best(d)), 0, "the derivative vanishes there", value=stationary
+            ),
             identity(largest - scaled, 2 * (g - best(d)) ** 2, "completing the square"),
-            identity(largest, d**2 / 8, "the largest value"),
+            identity(largest, d**2 / 8, "the largest value", value=f"value {sp.factor(largest / (d - 2))}"),
         ],
-        computed=f"largest at g = {sp.solve(sp.diff(scaled, g), g)[0]}",
         claimed=f"largest at g = {best(d)}, value {sp.factor(largest / (d - 2))}",
     )
 
@@ -49,7 +52,7 @@ CLAIM = Claim(
     latex=r"\max_{g \in \mathbb R} \frac{g\,(d-2g)}{d-2} = \frac{d^2}{8(d-2)}, \quad\text{at } g = d/4",
     hypotheses=("d > 2",),
     source="paper; the exact value ours",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=lambda d: d / 4,
     proof=proof,
     examples=examples,

@@ -9,20 +9,22 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Property,
+    Tally,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.hessian import grouped_rows, sign
-from proofs_checks.symbolic import identity, symbols
+from ..tools.hessian import grouped_rows, sign
+from ..tools.identities import identity, symbols
 
 Bound = Callable[[Any, Any], Any]
 
@@ -49,10 +51,9 @@ def proof(bound: Bound) -> Evidence:
             sign(beyond_two / (1 + beyond_three), "nor the factor (d - 2g)/(d - 2)"),
             sign(tangent, "what lies above the tangent is not negative"),
             sign(rest, "nor what the variance of the means adds"),
-            identity(least, bound(d, g), "least value, where all t_k = s and V = 0"),
+            identity(least, bound(d, g), "least value, where all t_k = s and V = 0", value=sp.factor(least)),
             _attained(bound),
         ],
-        computed=f"at least {sp.factor(least)}, attained",
         claimed=f"least value {sp.factor(bound(d, g))}",
     )
 
@@ -79,12 +80,15 @@ def _total_variance() -> Evidence:
 
 def _attained(bound: Bound) -> Evidence:
     """Equal groups: for symbolic d it is the line above; here on concrete rows, by the library's value."""
+    attained = 0
     for row, n_groups in _EQUAL:
-        found, claimed = exact.amplification(row, n_groups), _value(bound, row, n_groups)
-        if found != claimed:
-            told = f"x = {row}, g = {n_groups}: ratio {found}, claimed least value {claimed}"
-            return Evidence(Method.EXHAUSTIVE, str(found), str(claimed), Verdict.REFUTED, told)
-    return Evidence(Method.SYMBOLIC, "attained", "attained", Verdict.PROVED, "attained by equal groups")
+        ratio, claimed = exact.amplification(row, n_groups), _value(bound, row, n_groups)
+        if ratio != claimed:
+            detail = f"x = {row}, g = {n_groups}: ratio {ratio}, claimed least value {claimed}"
+            return Evidence(Method.EXHAUSTIVE, f"ratio {ratio}", str(claimed), Verdict.REFUTED, detail)
+        attained += 1
+    rows = Tally("row that attains the bound", attained)
+    return Evidence(Method.SYMBOLIC, rows, str(len(_EQUAL)), Verdict.PROVED, "attained by equal groups")
 
 
 _EQUAL = [(list(range(size)) * n_groups, n_groups) for size in range(2, 7) for n_groups in (2, 3, 4)]
@@ -103,8 +107,8 @@ def examples(bound: Bound) -> Iterator[Instance]:
         ([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], 3),
         ([3, 1, 4, 1, 5, 9, 2, 6], 4),
     ]:
-        found = exact.amplification(row, n_groups)
-        yield Instance(f"x = {row}, g = {n_groups}", found, _value(bound, row, n_groups), ">=")
+        ratio = exact.amplification(row, n_groups)
+        yield Instance(f"x = {row}, g = {n_groups}", ratio, _value(bound, row, n_groups), ">=")
 
 
 CLAIM = Claim(
@@ -117,7 +121,7 @@ CLAIM = Claim(
     r"\ge \frac{g\,(d-2g)}{d-2}",
     hypotheses=("d >= 3", "g divides d", "d/g >= 2", "sigma_k(x) > 0 for every group"),
     source="ours",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=lambda d, g: g * (d - 2 * g) / (d - 2),
     proof=proof,
     examples=examples,

@@ -9,20 +9,21 @@ import sympy as sp
 
 from lntheory import exact
 from lntheory.nonlinearity import amplification_bound
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Property,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.hessian import grouped_rows, mean_squares
-from proofs_checks.symbolic import identity, symbols
+from ..tools.hessian import grouped_rows, mean_squares
+from ..tools.identities import identity, symbols
 
 Shared = frozenset[str]
 """What the groups must have in common: "mean", "variance"."""
@@ -49,7 +50,6 @@ def proof(shared: Shared) -> Evidence:
             _vanishes_only_at(2 * g * between / s, between, "the last vanishes only where V = 0"),
             identity((whole / t) ** 2 - 1, 0, f"no excess if groups share {' and '.join(sorted(shared))}"),
         ],
-        computed="iff all groups share mean and variance",
         claimed=f"iff all groups share {' and '.join(sorted(shared))}",
     )
 
@@ -102,7 +102,7 @@ CLAIM = Claim(
     r"\iff \mu_1 = \dots = \mu_g,\ \sigma_1 = \dots = \sigma_g",
     hypotheses=("g divides d", "d/g >= 3", "sigma_k(x) > 0 for every group"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=frozenset({"mean", "variance"}),
     proof=proof,
     examples=examples,

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from lntheory import exact
 from lntheory.network import Layer, LNNet
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Theory, Topic, combine
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Theory, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.solver import for_all
 
 FloatArray = NDArray[np.float64]
 Quadrants = Callable[[Any, Any, Any], Any]
@@ -40,7 +41,6 @@ def proof(negative: Quadrants) -> Evidence:
             identity(through, a * (x - o[0]) + b * (y - o[1]), "a line through o is linear in z - o"),
             for_all(Theory.NRA, read, "u + v - |(u, v)| has the label's sign"),
         ],
-        computed="one layer, score u + v - |(u, v)|",
         claimed="one layer",
     )
 
@@ -81,7 +81,7 @@ CLAIM = Claim(
     latex=r"u, v > 0 \iff u + v > \sqrt{u^2 + v^2}",
     hypotheses=("u, v: signed distances to a line closing each negative gap", "no point beyond both lines"),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=lambda z3, u, v: z3.Or(z3.And(u < 0, v > 0), z3.And(u > 0, v < 0)),
     proof=proof,
     twin=FalseTwin(

@@ -9,9 +9,10 @@ import sympy as sp
 
 from lntheory import exact
 from lntheory.nonlinearity import amplification_bound
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.hessian import by_differentiation, grouped_rows, mean_squares, sum_of_squares
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.hessian import by_differentiation, grouped_rows, mean_squares, sum_of_squares
+from ..tools.identities import identity, symbols
 
 
 def proof(size: int) -> Evidence:
@@ -27,9 +28,13 @@ def proof(size: int) -> Evidence:
             by_differentiation(size, 1, centre=True, claimed=sp.Integer(0)),
             by_differentiation(size, 3, centre=True, claimed=sp.Integer(0)),
             identity(sum_of_squares(3, sp.Integer(size - 1)), 0, "no second derivative"),
-            identity(g * (d - 2 * g) / (d - 2), 0, "the bound"),
+            identity(
+                g * (d - 2 * g) / (d - 2),
+                0,
+                "the bound",
+                value=f"bound {sp.simplify(g * (d - 2 * g) / (d - 2))}",
+            ),
         ],
-        computed="outputs +-1, H = 0, bound 0",
         claimed=f"so for groups of {size}",
     )
 
@@ -39,8 +44,8 @@ def examples(size: int) -> Iterator[Instance]:
     row = [1, 5, -2, 7, 3, 0, 8, -1, 4, 9, 2, 6]
     for n_groups in (2, 3, 4):
         x = row[: size * n_groups]
-        found = exact.hessian_indicator(x, norm="group_layer_norm", num_groups=n_groups)
-        yield Instance(f"H at x = {x}", found, 0)
+        indicator = exact.hessian_indicator(x, norm="group_layer_norm", num_groups=n_groups)
+        yield Instance(f"H at x = {x}", indicator, 0)
         yield Instance(f"ratio at x = {x}", exact.amplification(x, n_groups), 0)
         yield Instance(f"bound, d = {len(x)}", amplification_bound(len(x), n_groups), 0)
 
@@ -63,7 +68,7 @@ CLAIM = Claim(
     r"\quad \mathcal H(\mathrm{LN\text{-}G}(g); x) = 0",
     hypotheses=("d/g = 2", "the two features of every group differ"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=2,
     proof=proof,
     examples=examples,

@@ -9,9 +9,9 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.centering import SIZE
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.hessian import (
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.hessian import (
     by_differentiation,
     entry_formula,
     grouped_rows,
@@ -19,7 +19,8 @@ from proofs_checks.hessian import (
     mean_squares,
     sum_of_squares,
 )
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
+from ..tools.identity_plus_ones import SIZE
 
 Coefficient = Callable[[Any, Any], Any]
 
@@ -35,14 +36,16 @@ def proof(coefficient: Coefficient) -> Evidence:
         [
             entry_formula(3),
             identity(
-                indicator, coefficient(SIZE, n_groups) / variance**2, "a group's part, symbolic d and g"
+                indicator,
+                coefficient(SIZE, n_groups) / variance**2,
+                "a group's part, symbolic d and g",
+                value=f"({sp.factor(indicator * variance**2)}) sum_k sigma_k^-4",
             ),
             *(
                 by_differentiation(d // g, g, centre=True, claimed=coefficient(sp.Integer(d), sp.Integer(g)))
                 for d, g in cases
             ),
         ],
-        computed=f"({sp.factor(indicator * variance**2)}) sum_k sigma_k^-4",
         claimed=f"({sp.factor(coefficient(SIZE, n_groups))}) sum_k sigma_k^-4",
     )
 
@@ -52,9 +55,9 @@ def examples(coefficient: Coefficient) -> Iterator[Instance]:
     cases = [([1, 4, 2, 0], 2), ([1, 2, 3, 10, 20, 30], 2), ([3, -1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], 3)]
     for row, n_groups in cases:
         claimed = _claimed(coefficient, row, n_groups)
-        found = exact.hessian_indicator(row, norm="group_layer_norm", num_groups=n_groups)
+        indicator_value = exact.hessian_indicator(row, norm="group_layer_norm", num_groups=n_groups)
         yield Instance(f"x = {row}, g = {n_groups}, power series", indicator_at(row, n_groups), claimed)
-        yield Instance(f"x = {row}, g = {n_groups}, library", found, claimed)
+        yield Instance(f"x = {row}, g = {n_groups}, library", indicator_value, claimed)
 
 
 def _claimed(coefficient: Coefficient, row: list[int], n_groups: int) -> Fraction:
@@ -72,7 +75,7 @@ CLAIM = Claim(
     r"\quad c = d/g",
     hypotheses=("g divides d", "d/g >= 2", "sigma_k(x) > 0 for every group"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda d, g: 3 * (d / g - 2) / (d / g),
     proof=proof,
     examples=examples,

@@ -9,9 +9,9 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.centering import IJ, SIZE
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.hessian import (
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.hessian import (
     by_differentiation,
     entry_formula,
     grouped_rows,
@@ -19,14 +19,15 @@ from proofs_checks.hessian import (
     mean_squares,
     sum_of_squares,
 )
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
+from ..tools.identity_plus_ones import SIZE, IdentityPlusOnes
 
 Coefficient = Callable[[Any], Any]
 
 
 def proof(coefficient: Coefficient) -> Evidence:
     """Scaling after the centering projection, of rank d - 1; then whole outputs differentiated for d <= 8."""
-    centering = IJ(1, -1 / SIZE)
+    centering = IdentityPlusOnes(1, -1 / SIZE)
     (variance,) = symbols("v", positive=True)
     trace = SIZE * sum(centering.pair())
     # LN = sqrt(d) n and |Px|^2 = d sigma^2.
@@ -36,10 +37,14 @@ def proof(coefficient: Coefficient) -> Evidence:
             entry_formula(3),
             identity((centering @ centering).pair(), centering.pair(), "P P = P"),
             identity(trace, SIZE - 1, "tr P = d - 1"),
-            identity(indicator, coefficient(SIZE) / variance**2, "contraction, for symbolic d"),
+            identity(
+                indicator,
+                coefficient(SIZE) / variance**2,
+                "contraction, for symbolic d",
+                value=f"({sp.factor(indicator * variance**2)})/sigma^4",
+            ),
             *(by_differentiation(d, 1, centre=True, claimed=coefficient(sp.Integer(d))) for d in range(2, 9)),
         ],
-        computed=f"({sp.factor(indicator * variance**2)})/sigma^4",
         claimed=f"({sp.factor(coefficient(SIZE))})/sigma^4",
     )
 
@@ -66,7 +71,7 @@ CLAIM = Claim(
     r" = \frac{3(d-2)}{d\,\sigma^4}",
     hypotheses=("d >= 2", "sigma(x) > 0"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda d: 3 * (d - 2) / d,
     proof=proof,
     examples=examples,

@@ -9,9 +9,9 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.centering import SIZE
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.hessian import (
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.hessian import (
     by_differentiation,
     entry_formula,
     grouped_rows,
@@ -19,7 +19,8 @@ from proofs_checks.hessian import (
     mean_squares,
     sum_of_squares,
 )
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
+from ..tools.identity_plus_ones import SIZE
 
 Coefficient = Callable[[Any], Any]
 
@@ -32,13 +33,17 @@ def proof(coefficient: Coefficient) -> Evidence:
     return combine(
         [
             entry_formula(3),
-            identity(indicator, coefficient(SIZE) / square**2, "contraction, for symbolic d"),
+            identity(
+                indicator,
+                coefficient(SIZE) / square**2,
+                "contraction, for symbolic d",
+                value=f"({sp.factor(indicator * square**2)})/rms^4",
+            ),
             *(
                 by_differentiation(d, 1, centre=False, claimed=coefficient(sp.Integer(d)))
                 for d in range(1, 9)
             ),
         ],
-        computed=f"({sp.factor(indicator * square**2)})/rms^4",
         claimed=f"({sp.factor(coefficient(SIZE))})/rms^4",
     )
 
@@ -65,7 +70,7 @@ CLAIM = Claim(
     latex=r"\mathcal H(\mathrm{RMSNorm}; x) = \frac{3(d-1)}{d\,\mathrm{rms}(x)^4}",
     hypotheses=("x is not 0",),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda d: 3 * (d - 1) / d,
     proof=proof,
     examples=examples,

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Topic, combine
-from proofs_checks.hessian import entry_formula, indicator_at, sum_of_squares
-from proofs_checks.symbolic import identity
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Topic, combine
+from ..tools.hessian import entry_formula, indicator_at, sum_of_squares
+from ..tools.identities import identity
 
 
 def proof(weight: int) -> Evidence:
@@ -19,9 +19,13 @@ def proof(weight: int) -> Evidence:
     return combine(
         [
             entry_formula(weight),
-            identity(total, 3 * (rank - 1), "squares summed over all indices, for symbolic D"),
+            identity(
+                total,
+                3 * (rank - 1),
+                "squares summed over all indices, for symbolic D",
+                value=f"({sp.factor(total)})/|Px|^4",
+            ),
         ],
-        computed=f"sum of squares ({total})/|Px|^4",
         claimed="3 (D - 1)/|Px|^4",
     )
 
@@ -48,7 +52,7 @@ CLAIM = Claim(
     r"{\lVert Px\rVert^2},\qquad \sum_{i,j,k}(\partial_j\partial_k n_i)^2 = \frac{3(D-1)}{\lVert Px\rVert^4}",
     hypotheses=("P is symmetric, P P = P, tr P = D", "Px is not 0"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=3,
     proof=proof,
     examples=examples,

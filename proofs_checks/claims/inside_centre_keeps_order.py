@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.planar import area, circle_point, counter_clockwise, cross, minus, times
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_plane import area, circle_point, counter_clockwise, cross, minus, times
+from ..tools.solver import for_all
 
 # Where the centre is, as a predicate of its power 1 - |o|^2.
 Location = Callable[[Any], Any]
@@ -33,7 +33,6 @@ def proof(location: Location) -> Evidence:
     """
     return combine(
         [_turns_add_up(), _turns_are_weights(), _power(), _two_negative_weights(location), _matrix()],
-        computed="at most one turn <= 0, so the order of every triple is kept",
         claimed="the cyclic order is kept (reversed if det A < 0)",
     )
 
@@ -100,7 +99,7 @@ def _kept(points: list[Any], o: Any) -> int:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import fractions, invertible
+    from ..tools.small_data import fractions, invertible
 
     parameters = st.lists(fractions(), min_size=3, max_size=3, unique=True).map(sorted)
     return st.tuples(parameters, fractions(bound=2), fractions(bound=2), invertible(2))
@@ -125,7 +124,7 @@ CLAIM: Claim[Location] = Claim(
     latex=r"\lVert o\rVert < 1 \implies \text{the cyclic order of } z_1, \dots, z_m \text{ is kept}",
     hypotheses=("points of the unit circle", "|o| < 1", "A invertible"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda power: power > 0,
     proof=proof,
     examples=examples,

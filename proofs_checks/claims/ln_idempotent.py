@@ -9,23 +9,22 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.centering import IJ, SIZE
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.symbolic import identities, identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.identities import identities, identity, symbols
+from ..tools.identity_plus_ones import SIZE, IdentityPlusOnes
 
 # The form is eps in sqrt(var + eps).
 
 
 def proof(eps: Fraction) -> Evidence:
     """P is idempotent, and y = P x/sqrt(var + eps) has var(y) + eps = 1: the second LN changes nothing."""
-    centering = IJ(1, -1 / SIZE)
+    centering = IdentityPlusOnes(1, -1 / SIZE)
     return combine(
         chain(
             [identity((centering @ centering).pair(), centering.pair(), "P P = P for every d")],
             [_second_deviation(eps)],
             (_by_coordinates(eps, d) for d in range(2, 9)),
         ),
-        computed="mean(y) = 0 and var(y) = 1",
         claimed="LN(LN(x)) = LN(x)",
     )
 
@@ -63,7 +62,7 @@ def _normalized(row: list[Any], eps: Fraction) -> list[Any]:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import integer_vectors
+    from ..tools.small_data import integer_vectors
 
     return st.integers(2, 12).flatmap(integer_vectors).filter(lambda row: len(set(row)) > 1)
 
@@ -89,7 +88,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LN}(\mathrm{LN}(x)) = \mathrm{LN}(x)",
     hypotheses=("sigma(x) > 0", "epsilon = 0"),
     source="classical",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=Fraction(0),
     proof=proof,
     examples=examples,

@@ -6,26 +6,25 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-from proofs_checks.centering import IJ, SIZE, dense
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Topic, combine
-from proofs_checks.symbolic import identities, identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Topic, combine
+from ..tools.identities import identities, identity, symbols
+from ..tools.identity_plus_ones import SIZE, IdentityPlusOnes, dense
 
 
-def proof(centering: IJ) -> Evidence:
+def proof(centering: IdentityPlusOnes) -> Evidence:
     """For every d in the algebra of a I + b J; then coordinate by coordinate for d <= 8."""
-    nothing = IJ(0, 0).pair()
+    nothing = IdentityPlusOnes(0, 0).pair()
     return combine(
         [
             identity((centering @ centering).pair(), centering.pair(), "P P = P for every d"),
-            identity((centering @ IJ(0, 1)).pair(), nothing, "P 1 = 0 for every d"),
+            identity((centering @ IdentityPlusOnes(0, 1)).pair(), nothing, "P 1 = 0 for every d"),
             *(_by_coordinates(centering, d) for d in range(2, 9)),
         ],
-        computed="x - mean = P x and d sigma^2 = |P x|^2",
         claimed="LN(x) = sqrt(d) P x/|P x|",
     )
 
 
-def _by_coordinates(centering: IJ, d: int) -> Evidence:
+def _by_coordinates(centering: IdentityPlusOnes, d: int) -> Evidence:
     """x - mean(x) = P x and mean((x - mean)^2) = |P x|^2/d, which is the claim squared, with its sign."""
     x = sp.Matrix(symbols(f"x:{d}"))
     mean = sum(x) / d
@@ -35,7 +34,7 @@ def _by_coordinates(centering: IJ, d: int) -> Evidence:
     return identities([*pairs, (variance, projected.dot(projected) / d)], "coordinates, d <= 8")
 
 
-def examples(centering: IJ) -> Iterator[Instance]:
+def examples(centering: IdentityPlusOnes) -> Iterator[Instance]:
     """LN(x)^2, entry by entry with its sign, for concrete rows."""
     for row in ([1, 2], [3, -1, 4], [2, 7, 1, 8], [0, 0, 0, 0, 5]):
         x, d = sp.Matrix(row), len(row)
@@ -57,11 +56,12 @@ CLAIM = Claim(
     r"\quad P = I - \tfrac1d \mathbf 1\mathbf 1^\top,\quad P^2 = P,\quad P\mathbf 1 = 0",
     hypotheses=("sigma(x) > 0",),
     source="paper",
-    kind=Kind.EQUALITY,
-    form=IJ(1, -1 / SIZE),
+    kind=ClaimKind.EQUALITY,
+    form=IdentityPlusOnes(1, -1 / SIZE),
     proof=proof,
     examples=examples,
     twin=FalseTwin(
-        "The projection is I - 11^T/(d - 1), as in the unbiased variance.", IJ(1, -1 / (SIZE - 1))
+        "The projection is I - 11^T/(d - 1), as in the unbiased variance.",
+        IdentityPlusOnes(1, -1 / (SIZE - 1)),
     ),
 )

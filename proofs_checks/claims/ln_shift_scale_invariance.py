@@ -9,10 +9,10 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.centering import IJ, SIZE
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identities, identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.identities import identities, identity, symbols
+from ..tools.identity_plus_ones import SIZE, IdentityPlusOnes
+from ..tools.solver import for_all
 
 # Which scales a in LN(a x + b 1) = LN(x).
 Scales = Callable[[Any], Any]
@@ -22,7 +22,6 @@ def proof(scales: Scales) -> Evidence:
     """P(a x + b 1) = a P x, and a/|a| = 1."""
     return combine(
         chain([_scale(scales), _shift()], (_by_coordinates(d) for d in range(2, 9))),
-        computed="P(a x + b 1) = a P x and a = |a|",
         claimed="LN(a x + b 1) = LN(x)",
     )
 
@@ -37,7 +36,11 @@ def _scale(scales: Scales) -> Evidence:
 
 def _shift() -> Evidence:
     """P applied to 1 1^T is 0: as every shift b 1 is a column of multiples of it."""
-    return identity((IJ(1, -1 / SIZE) @ IJ(0, 1)).pair(), IJ(0, 0).pair(), "P 1 = 0 for every d")
+    return identity(
+        (IdentityPlusOnes(1, -1 / SIZE) @ IdentityPlusOnes(0, 1)).pair(),
+        IdentityPlusOnes(0, 0).pair(),
+        "P 1 = 0 for every d",
+    )
 
 
 def _by_coordinates(d: int) -> Evidence:
@@ -72,7 +75,7 @@ def _signature(row: list[Any]) -> list[Any]:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import fractions, integer_vectors
+    from ..tools.small_data import fractions, integer_vectors
 
     rows = st.integers(2, 12).flatmap(integer_vectors).filter(lambda row: len(set(row)) > 1)
     return st.tuples(rows, fractions(), fractions(bound=1000))
@@ -91,7 +94,7 @@ CLAIM: Claim[Scales] = Claim(
     latex=r"\mathrm{LN}(ax + b\mathbf 1) = \mathrm{LN}(x)\quad (a > 0)",
     hypotheses=("sigma(x) > 0", "a > 0"),
     source="classical",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda a: a > 0,
     proof=proof,
     examples=examples,

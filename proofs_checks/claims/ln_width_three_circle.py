@@ -7,8 +7,8 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Topic, combine
-from proofs_checks.symbolic import identities, identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Topic, combine
+from ..tools.identities import identities, identity, symbols
 
 # The form is the squared radius of the circle.
 
@@ -20,7 +20,6 @@ def proof(square: int) -> Evidence:
     """Into the circle; onto it, as its points are their own images; and LN(E u) = sqrt(3) E u/|u|."""
     return combine(
         [_into(square), _onto(square), _planar(square)],
-        computed="mean(y) = 0, |y|^2 = 3, and LN(y) = y for all such y",
         claimed=f"LN(R^3) = the circle of radius sqrt({square}) in the plane orthogonal to (1, 1, 1)",
     )
 
@@ -72,7 +71,7 @@ CLAIM = Claim(
     r" = \{y : \mathbf 1^\top y = 0,\ \lVert y\rVert^2 = 3\}",
     hypotheses=("the three neurons are not all equal",),
     source="paper",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=3,
     proof=proof,
     examples=examples,

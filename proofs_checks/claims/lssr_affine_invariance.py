@@ -10,9 +10,10 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.scatter import eigenvalues, generic_symmetric, mapped, sum_of_squares_ratio
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_scatter import eigenvalues, generic_symmetric, mapped, sum_of_squares_ratio
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def proof(quantity: Quantity) -> Evidence:
     shear[0, 1] = b
     maps = [sp.Matrix([[a]]), sp.Matrix([[a, b], [c, d]]), scaling, shear]
     parts = [_scatter_is_transformed(), *(_congruence(quantity, A) for A in maps)]
-    return combine(parts, "S -> A S A' for S_w and S_t alike", "LSSR(A X + b) = LSSR(X)")
+    return combine(parts, "LSSR(A X + b) = LSSR(X)")
 
 
 def _scatter_is_transformed() -> Evidence:
@@ -80,7 +81,7 @@ def examples(quantity: Quantity) -> Iterator[Instance]:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import integer_vectors, invertible, labelled_rows
+    from ..tools.small_data import integer_vectors, invertible, labelled_rows
 
     def with_map(data: Any) -> Any:
         d = len(data[0][0])
@@ -102,7 +103,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LSSR}(XA^\top + \mathbf 1 b^\top, y) = \mathrm{LSSR}(X, y)\quad (\det A \ne 0)",
     hypotheses=("A invertible", "not all samples coincide"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=Quantity(_monic, lambda X, y: eigenvalues(X, y)[0], exact.lssr),
     proof=proof,
     examples=examples,

@@ -10,10 +10,11 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.scatter import eigenvalues, sum_of_squares_ratio
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_scatter import eigenvalues, sum_of_squares_ratio
+from ..tools.solver import for_all
 
 # The four numbers in the order that is claimed.
 Chain = Callable[[Any, Any], list[Any]]
@@ -23,7 +24,6 @@ def proof(chain: Chain) -> Evidence:
     """SS splits into within and between, so ratios lie in [0, 1]; SSR is a mediant, and LSSR bounds those."""
     return combine(
         [_sums_of_squares_split(), _ordered(chain)],
-        computed="0 <= every ratio <= 1 and LSSR <= the mediant SSR",
         claimed="0 <= LSSR <= SSR <= 1",
     )
 
@@ -73,7 +73,7 @@ def examples(chain: Chain) -> Iterator[Instance]:
 
 
 def _strategy() -> Any:
-    from proofs_checks.strategies import labelled_rows
+    from ..tools.small_data import labelled_rows
 
     return labelled_rows()
 
@@ -92,7 +92,7 @@ CLAIM = Claim(
     latex=r"0 \le \mathrm{LSSR}(X, y) \le \mathrm{SSR}(X, y) \le 1",
     hypotheses=("not all samples coincide",),
     source="paper",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=lambda lssr, ssr: [0, lssr, ssr, 1],
     proof=proof,
     examples=examples,

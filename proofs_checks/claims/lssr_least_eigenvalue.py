@@ -8,10 +8,11 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.scatter import eigenvalues, generic_symmetric, mapped, ratio_along, sum_of_squares_ratio
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_scatter import eigenvalues, generic_symmetric, mapped, ratio_along, sum_of_squares_ratio
+from ..tools.solver import for_all
 
 # Which end of the spectrum bounds every ratio from below: index 0, or -1 in the twin.
 LEAST, GREATEST = 0, -1
@@ -35,7 +36,6 @@ def proof(end: int) -> Evidence:
     """
     return combine(
         [_rows_make_a_mediant(), _mediant(end)],
-        computed="a mediant is at least the least ratio, which an eigenvector attains",
         claimed="inf SSR = least eigenvalue of (S_w, S_t)",
     )
 
@@ -58,9 +58,9 @@ def _mediant(end: int) -> Evidence:
             given = z3.And(bound * b >= a, bound * d >= c)
         return z3.Implies(z3.And(sane, given), bound * (b + d) <= a + c)
 
-    told = "least" if end == LEAST else "greatest"
+    which = "least" if end == LEAST else "greatest"
     return for_all(
-        Theory.NRA, statement, f"the {told} of a/b, c/d is at most (a + c)/(b + d); then by induction"
+        Theory.NRA, statement, f"the {which} of a/b, c/d is at most (a + c)/(b + d); then by induction"
     )
 
 
@@ -88,7 +88,7 @@ def _same_number(value: Any, root: Any) -> bool:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import integer_vectors, labelled_rows
+    from ..tools.small_data import integer_vectors, labelled_rows
 
     return labelled_rows().flatmap(lambda data: st.tuples(st.just(data), integer_vectors(len(data[0][0]))))
 
@@ -110,7 +110,7 @@ CLAIM = Claim(
     latex=r"\inf_\varphi \mathrm{SSR}(\varphi(X), y) = \lambda_{\min}(S_w, S_t)\big|_{\mathrm{range}\,S_t}",
     hypotheses=("not all samples coincide",),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=LEAST,
     proof=proof,
     examples=examples,

@@ -9,9 +9,10 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.scatter import eigenvalues, mapped
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_scatter import eigenvalues, mapped
 
 # A map of samples: (matrix B, shift b, sample x) -> image, on sympy columns.
 Map = Callable[[Any, Any, Any], Any]
@@ -29,7 +30,6 @@ def proof(phi: Map) -> Evidence:
             (_affine_along_every_direction(phi, p, d) for p in (1, 2, 3) for d in (1, 2, 3)),
             (_batch_norm_is_affine(n) for n in (2, 3)),
         ),
-        computed="w' phi(x) is affine in x, for S_w and S_t alike",
         claimed="LSSR(phi(X)) >= LSSR(X)",
     )
 
@@ -99,7 +99,7 @@ def _least_ratio(images: list[list[Any]], y: str) -> Any:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import integer_vectors, labelled_rows, matrices
+    from ..tools.small_data import integer_vectors, labelled_rows, matrices
 
     def with_map(data: Any) -> Any:
         sizes = st.integers(1, 3)
@@ -131,7 +131,7 @@ CLAIM: Claim[Map] = Claim(
     latex=r"\mathrm{LSSR}(\varphi(X), y) \ge \mathrm{LSSR}(X, y)\quad\text{for affine }\varphi",
     hypotheses=("the images do not all coincide",),
     source="ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=linear,
     proof=proof,
     examples=examples,

@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.scatter import eigenvalues
-from proofs_checks.solver import for_all
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.rational_scatter import eigenvalues
+from ..tools.solver import for_all
 
 # What has to coincide: a function of a class's count and its mean along a direction.
 Statistic = Callable[[Any, Any], Any]
@@ -18,7 +19,7 @@ Statistic = Callable[[Any, Any], Any]
 def proof(statistic: Statistic) -> Evidence:
     """Along w, 1 - ratio = sum_k n_k (w' mean_k - w' mean)^2/(w' S_t w): LSSR = 1 iff that is 0 for all w."""
     parts = [_between_vanishes(statistic, 2), _between_vanishes(statistic, 3), _any_number_of_terms()]
-    return combine(parts, "S_b = 0 iff the class means coincide", "LSSR = 1 iff they do")
+    return combine(parts, "LSSR = 1 iff they do")
 
 
 def _between_vanishes(statistic: Statistic, n_classes: int) -> Evidence:
@@ -28,8 +29,8 @@ def _between_vanishes(statistic: Statistic, n_classes: int) -> Evidence:
         mean = z3.Real("mean")
         between = sum(n * (a - mean) ** 2 for n, a in zip(counts, means, strict=True))
         centred = sum(n * (a - mean) for n, a in zip(counts, means, strict=True)) == 0
-        told = [statistic(n, a) for n, a in zip(counts, means, strict=True)]
-        equal = z3.And([value == told[0] for value in told[1:]])
+        statistics = [statistic(n, a) for n, a in zip(counts, means, strict=True)]
+        equal = z3.And([value == statistics[0] for value in statistics[1:]])
         return z3.Implies(z3.And([n >= 1 for n in counts] + [centred]), (between == 0) == equal)
 
     return for_all(Theory.NRA, statement, "sum n_k (a_k - a)^2 = 0 iff all a_k are equal, C <= 3")
@@ -59,18 +60,18 @@ def examples(statistic: Statistic) -> Iterator[Instance]:
 
 
 def _coincide(statistic: Statistic, X: Any, y: Any) -> bool:
-    told = []
+    statistics = []
     for label in dict.fromkeys(y):
         rows = [row for row, own in zip(X, y, strict=True) if own == label]
         means = [Fraction(sum(column), len(rows)) for column in zip(*rows, strict=True)]
-        told.append([statistic(len(rows), mean) for mean in means])
-    return all(value == told[0] for value in told)
+        statistics.append([statistic(len(rows), mean) for mean in means])
+    return all(value == statistics[0] for value in statistics)
 
 
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import labelled_rows
+    from ..tools.small_data import labelled_rows
 
     narrow = labelled_rows(max_samples=6, max_features=2, bound=1)
     return st.one_of(narrow, labelled_rows(n_classes=3, max_samples=6, max_features=1, bound=1), narrow)
@@ -89,7 +90,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LSSR}(X, y) = 1 \iff \mu_1 = \dots = \mu_C",
     hypotheses=("not all samples coincide",),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda count, mean: mean,
     proof=proof,
     examples=examples,

@@ -9,9 +9,10 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.scatter import dense_rational, eigenvalues
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_scatter import dense_rational, eigenvalues
 
 # The form is whether the fit has an intercept, that is, whether features and labels are centred.
 
@@ -32,7 +33,7 @@ def proof(intercept: bool) -> Evidence:
         identity(squares, weight, "SS(labels) = m1 m2/m"),
         identity(weight**2 * q / weight, weight * q, "R^2 = (m1 m2/m) delta' S_t^+ delta"),
     ]
-    return combine(parts, "R^2 = (m1 m2/m) delta' S_t^+ delta", "LSSR = 1 - R^2")
+    return combine(parts, "LSSR = 1 - R^2")
 
 
 def r_squared(intercept: bool, X: Any, y: Any) -> Fraction:
@@ -67,7 +68,7 @@ def examples(intercept: bool) -> Iterator[Instance]:
 
 
 def _strategy() -> Any:
-    from proofs_checks.strategies import labelled_rows
+    from ..tools.small_data import labelled_rows
 
     return labelled_rows()
 
@@ -86,7 +87,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LSSR}(X, y) = 1 - R^2",
     hypotheses=("two classes", "not all samples coincide"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=True,
     proof=proof,
     examples=examples,

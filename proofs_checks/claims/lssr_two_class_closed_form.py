@@ -9,9 +9,10 @@ from typing import Any
 import sympy as sp
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.scatter import dense_rational, eigenvalues, generic_symmetric, scatter
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.identities import identity, symbols
+from ..tools.rational_scatter import dense_rational, eigenvalues, generic_symmetric, scatter_matrices
 
 # c(m1, m2) in S_b = c delta delta'.
 Coefficient = Callable[[Any, Any], Any]
@@ -26,7 +27,7 @@ def proof(coefficient: Coefficient) -> Evidence:
     delta lies because S_b <= S_t, S_t^+ is the inverse.
     """
     parts = [_between(coefficient), *(_determinant(d) for d in (1, 2, 3)), _eigenvector()]
-    return combine(parts, "1 - (m1 m2/m) delta' S_t^+ delta", "the least eigenvalue of (S_w, S_t)")
+    return combine(parts, "the least eigenvalue of (S_w, S_t)")
 
 
 def _between(coefficient: Coefficient) -> Evidence:
@@ -62,7 +63,7 @@ def closed_form(coefficient: Coefficient, X: Any, y: Any) -> Fraction:
         Fraction(sum(a), len(ones)) - Fraction(sum(b), len(twos))
         for a, b in zip(zip(*ones, strict=True), zip(*twos, strict=True), strict=True)
     ]
-    _, total = scatter(X, y)
+    _, total = scatter_matrices(X, y)
     reduced, rank = total.rref()
     kept = [next(j for j in range(total.ncols()) if reduced[i, j] != 0) for i in range(rank)]
     column = dense_rational([[delta[j]] for j in kept])
@@ -85,7 +86,7 @@ def examples(coefficient: Coefficient) -> Iterator[Instance]:
 
 
 def _strategy() -> Any:
-    from proofs_checks.strategies import labelled_rows
+    from ..tools.small_data import labelled_rows
 
     return labelled_rows()
 
@@ -104,7 +105,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LSSR}(X, y) = 1 - \frac{m_1 m_2}{m}\,\delta^\top S_t^{+}\delta",
     hypotheses=("two classes", "not all samples coincide"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda m1, m2: m1 * m2 / (m1 + m2),
     proof=proof,
     examples=examples,

@@ -7,9 +7,10 @@ from itertools import product
 from typing import Any
 
 from lntheory import exact
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.scatter import eigenvalues
-from proofs_checks.solver import for_all
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.rational_scatter import eigenvalues
+from ..tools.solver import for_all
 
 # What the values of two classes along some direction have to do; `both` is a conjunction, z3's or Python's.
 Separation = Callable[[list[Any], list[Any], Callable[[list[Any]], Any]], Any]
@@ -18,9 +19,7 @@ Separation = Callable[[list[Any], list[Any], Callable[[list[Any]], Any]], Any]
 def proof(separation: Separation) -> Evidence:
     """LSSR, a least eigenvalue, is attained: it is 0 iff some w has w' S_w w = 0 < w' S_t w."""
     parts = [_along_a_direction(separation, n, m) for n, m in ((1, 2), (2, 2), (2, 3))]
-    return combine(
-        parts, "w' S_w w = 0 < w' S_t w iff constant on each class and apart", "LSSR = 0 iff such a w"
-    )
+    return combine(parts, "LSSR = 0 iff such a w")
 
 
 def _along_a_direction(separation: Separation, n: int, m: int) -> Evidence:
@@ -72,7 +71,7 @@ def _some_direction(separation: Separation, X: Any, y: Any) -> bool:
 
 
 def _strategy() -> Any:
-    from proofs_checks.strategies import labelled_rows
+    from ..tools.small_data import labelled_rows
 
     # Up to two features with entries in -1..1: a direction constant on a class is a multiple of one found.
     return labelled_rows(max_samples=5, max_features=2, bound=1)
@@ -92,7 +91,7 @@ CLAIM: Claim[Separation] = Claim(
     latex=r"\mathrm{LSSR}(X, y) = 0 \iff \exists w:\ w^\top x_i = c_{y_i},\ c_1 \ne c_2",
     hypotheses=("two classes", "not all samples coincide"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=constant_and_apart,
     proof=proof,
     examples=examples,

@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.planar import Vector, cross, dot, minus, same_direction, times
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identities, identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.identities import identities, identity, symbols
+from ..tools.rational_plane import Vector, cross, dot, minus, same_direction, times
+from ..tools.solver import for_all
 
 # For which s the centre o = p + s (q - p) merges p and q; z3's Or and And, or Python's.
 Merging = Callable[[Any, Any], Any]
@@ -30,7 +30,6 @@ def proof(merging: Merging) -> Evidence:
     """
     return combine(
         [_invertible(), _on_the_line(), _only_on_the_line(), _which_side(merging), _at_infinity()],
-        computed="t = s/(s - 1): positive outside, negative inside",
         claimed="merged iff on the line outside the segment; antipodal iff strictly inside",
     )
 
@@ -112,7 +111,7 @@ def _point(p: Vector, q: Vector, s: Any) -> Vector:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import fractions, integer_vectors, invertible
+    from ..tools.small_data import fractions, integer_vectors, invertible
 
     pairs = st.tuples(integer_vectors(2), integer_vectors(2)).filter(lambda pair: pair[0] != pair[1])
     return st.tuples(pairs, fractions().filter(lambda s: s not in (0, 1)), fractions(), invertible(2))
@@ -138,7 +137,7 @@ CLAIM: Claim[Merging] = Claim(
     r" \iff o = p + s(q-p),\ s \notin [0, 1]",
     hypotheses=("p and q differ", "o is neither of them", "A invertible"),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda s, either: either(s < 0, s > 1),
     proof=proof,
     examples=examples,

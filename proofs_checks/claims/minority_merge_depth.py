@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from lntheory.vc import witness
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import deepest
-from proofs_checks.merging import one_point_is_cut_off, only_that_pair
-from proofs_checks.solver import for_all
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import deepest
+from ..tools.merge_lemmas import one_point_is_cut_off, only_that_pair
+from ..tools.solver import for_all
 
 Depth = Callable[[Any, Any], Any]
 
@@ -39,7 +40,6 @@ def _proof(depth: Depth, sizes: tuple[int, ...]) -> Evidence:
             for_all(Theory.LIA, count, "of 2L + 1 samples the rarer label has k <= L"),
             deepest([*line, *(np.column_stack([p, 3 - 2 * p]) for p in line)], depth, "minority-merge", "k"),
         ],
-        computed="every certified net is within the bound",
         claimed="at most k layers",
     )
 
@@ -53,7 +53,7 @@ CLAIM = Claim(
     latex=r"L \le k",
     hypotheses=("distinct samples of any dimension",),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=lambda m, k: k,
     proof=proof,
     deep=deep,

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from lntheory.vc import witness
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import deepest
-from proofs_checks.merging import one_point_is_cut_off, only_that_pair
-from proofs_checks.solver import for_all
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import deepest
+from ..tools.merge_lemmas import one_point_is_cut_off, only_that_pair
+from ..tools.solver import for_all
 
 Depth = Callable[[Any, Any], Any]
 
@@ -37,7 +38,6 @@ def _proof(depth: Depth, sizes: tuple[int, ...]) -> Evidence:
             for_all(Theory.LIA, count, "of 2L + 3 samples the rarer label has k with max(1, k - 1) <= L"),
             deepest([witness(m, 2) for m in sizes], depth, "minority-merge", "max(1, k - 1)"),
         ],
-        computed="every certified net is within the bound",
         claimed="at most max(1, k - 1) layers",
     )
 
@@ -51,7 +51,7 @@ CLAIM = Claim(
     latex=r"L \le \max(1, k - 1)",
     hypotheses=("samples in general position in d >= 2 dimensions",),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=lambda m, k: max(1, k - 1),
     proof=proof,
     deep=deep,

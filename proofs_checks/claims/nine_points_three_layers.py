@@ -7,18 +7,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lntheory import exact, shatter
-from proofs_checks.centres import fewest_runs, is_in_general_position
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Topic,
     Verdict,
     combine,
 )
+from ..tools.arrangement import fewest_runs, is_in_general_position
 
 Points = Sequence[tuple[int, int]]
 
@@ -37,14 +38,19 @@ def proof(points: Points) -> Evidence:
     """
     general = is_in_general_position(points)
     position = Evidence(
-        Method.EXHAUSTIVE, str(general), "True", Verdict.PROVED if general else Verdict.REFUTED,
+        Method.EXHAUSTIVE,
+        f"general position: {general}",
+        "True",
+        Verdict.PROVED if general else Verdict.REFUTED,
         "no three points on a line, no three lines through disjoint pairs concurrent, no two parallel",
-    )  # fmt: skip
+    )
     runs = fewest_runs(points, LABELS)
-    told = f"the centre in any cell of the 36 lines sees {runs} runs or more"
+    detail = f"the centre in any cell of the 36 lines sees {runs} runs or more"
     verdict = Verdict.PROVED if runs > 4 else Verdict.REFUTED
-    seen = Evidence(Method.EXHAUSTIVE, f"{runs} runs", "more than 4 runs", verdict, told)
-    return combine([position, seen], computed="6 runs", claimed="more than 4 runs")
+    seen = Evidence(
+        Method.EXHAUSTIVE, f"{runs} runs from the best centre", "more than 4 runs", verdict, detail
+    )
+    return combine([position, seen], claimed="more than 4 runs")
 
 
 def examples(points: Points) -> Iterator[Instance]:
@@ -64,7 +70,7 @@ CLAIM: Claim[Points] = Claim(
     latex=r"\exists\, m = 9,\ k = 4:\ L > \lceil k/2 \rceil",
     hypotheses=("the plane; one of the four positives lies inside the triangle of the others",),
     source="ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=POINTS,
     proof=proof,
     examples=examples,

@@ -8,19 +8,19 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.claim import (
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Property,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
 
 # The form is the number of stationary points that there are at most.
 
@@ -37,7 +37,6 @@ def proof(most: int) -> Evidence:
     """
     return combine(
         [_derivative(), _numerator(most), _through_the_undefined_point()],
-        computed="numerator (beta A - alpha B) + (beta B - alpha C) t",
         claimed=f"at most {most} stationary point{'' if most == 1 else 's'}",
     )
 
@@ -63,8 +62,14 @@ def _numerator(most: int) -> Evidence:
     numerator = sp.Poly(sp.expand(beta * Q - (alpha + beta * T) * sp.diff(Q, T) / 2), T)
     degree = int(numerator.degree())
     verdict = Verdict.PROVED if degree <= most else Verdict.REFUTED
-    told = f"the numerator {numerator.as_expr()} has degree {degree} in t"
-    return Evidence(Method.SYMBOLIC, f"degree {degree}", f"at most {most}", verdict, told)
+    detail = f"the numerator {numerator.as_expr()} has degree {degree} in t"
+    return Evidence(
+        Method.SYMBOLIC,
+        f"numerator {numerator.as_expr()}, of degree {degree} in t",
+        f"at most {most}",
+        verdict,
+        detail,
+    )
 
 
 def _through_the_undefined_point() -> Evidence:
@@ -97,7 +102,7 @@ def _n_stationary(a: list[int], b: list[int], r: list[int]) -> int:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import integer_vectors
+    from ..tools.small_data import integer_vectors
 
     vectors = st.integers(2, 6).flatmap(lambda d: st.tuples(*[integer_vectors(d)] * 3))
     return st.tuples(vectors, st.lists(st.integers(-20, 20), min_size=4, max_size=6, unique=True).map(sorted))
@@ -134,7 +139,7 @@ CLAIM = Claim(
     r" f'(t)\,Q(t)^{3/2} = (\beta A - \alpha B) + (\beta B - \alpha C)\,t",
     hypotheses=("one LN layer over all neurons, without epsilon", "affine maps before and after it"),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=1,
     proof=proof,
     examples=examples,

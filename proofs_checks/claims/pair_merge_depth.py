@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from lntheory.vc import witness
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import deepest
-from proofs_checks.merging import halved, one_point_is_cut_off, only_that_pair
-from proofs_checks.solver import for_all
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import deepest
+from ..tools.merge_lemmas import halved, one_point_is_cut_off, only_that_pair
+from ..tools.solver import for_all
 
 Depth = Callable[[Any, Any], Any]
 
@@ -46,7 +47,6 @@ def _proof(depth: Depth, sizes: tuple[int, ...]) -> Evidence:
             for_all(Theory.LIA, count, "of 4L - 3 samples the rarer label has k with 1 + ceil(k/2) <= L"),
             deepest([*line, *collinear], depth, "pairs", "1 + ceil(k/2)"),
         ],
-        computed="every certified net is within the bound",
         claimed="at most 1 + ceil(k/2) layers",
     )
 
@@ -60,7 +60,7 @@ CLAIM = Claim(
     latex=r"L \le 1 + \lceil k/2 \rceil",
     hypotheses=("distinct samples of any dimension",),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=lambda m, k: 1 + (k + 1) // 2,
     proof=proof,
     deep=deep,

@@ -10,23 +10,24 @@ import numpy as np
 
 from lntheory import exact, shatter
 from lntheory.vc import witness
-from proofs_checks.centres import fewest_runs
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
-    Kind,
     Method,
     Theory,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.claims.nine_points_three_layers import LABELS, POINTS
-from proofs_checks.labelings import deepest
-from proofs_checks.merging import halved, one_point_is_cut_off, only_that_pair
-from proofs_checks.orientations import axioms, orientations
-from proofs_checks.solver import for_all
+from ..tools.arrangement import fewest_runs
+from ..tools.labelings import deepest
+from ..tools.merge_lemmas import halved, one_point_is_cut_off, only_that_pair
+from ..tools.orientations import axioms, orientations
+from ..tools.solver import for_all
+from .nine_points_three_layers import LABELS, POINTS
 
 Exception_ = Callable[[bool], int]
 
@@ -68,7 +69,6 @@ def _proof(extra: Exception_, sizes: tuple[int, ...]) -> Evidence:
             deepest([witness(m, 2) for m in sizes], lambda m, k: max(1, (k + 1) // 2), "pairs", "ceil(k/2)"),
             _triangle_with_a_point_inside(extra),
         ],
-        computed="every certified net is within the bound",
         claimed="at most ceil(k/2) layers, 3 for a triangle and a point inside",
     )
 
@@ -94,10 +94,12 @@ def _convex_quadrilateral() -> Evidence:
         signs = [system[a, b, c], not system[a, b, d], system[a, c, d], not system[b, c, d]]
         return sum(signs) == 2  # the affine dependence has two positive and two negative coefficients
 
-    good = all(any(convex(system, four) for four in combinations(range(5), 4)) for system in orientations(5))
-    verdict = Verdict.PROVED if good else Verdict.REFUTED
-    told = "each of the 8 orientations of five points has four in convex position"
-    return Evidence(Method.EXHAUSTIVE, "a convex quadrilateral", "one", verdict, told)
+    systems = list(orientations(5))
+    good = sum(any(convex(system, four) for four in combinations(range(5), 4)) for system in systems)
+    verdict = Verdict.PROVED if good == len(systems) else Verdict.REFUTED
+    computed = f"a convex quadrilateral in {good} of {len(systems)} orientations of five points"
+    detail = f"each of the {len(systems)} orientations of five points has four in convex position"
+    return Evidence(Method.EXHAUSTIVE, computed, "in each", verdict, detail)
 
 
 def _triangle_with_a_point_inside(extra: Exception_) -> Evidence:
@@ -107,11 +109,13 @@ def _triangle_with_a_point_inside(extra: Exception_) -> Evidence:
     exact.certify(net, X, LABELS)
     allowed = 2 + extra(True)
     least = 3 if fewest_runs(POINTS, LABELS) > 4 else 2
-    told = f"nine points of the plane with a non-convex minority of four need {least} layers"
+    detail = f"nine points of the plane with a non-convex minority of four need {least} layers"
     if allowed < least:
-        return Evidence(Method.EXHAUSTIVE, str(least), str(allowed), Verdict.REFUTED, told)
+        return Evidence(Method.EXHAUSTIVE, f"least depth {least}", str(allowed), Verdict.REFUTED, detail)
     verdict = Verdict.PROVED if net.depth <= allowed else Verdict.UNDECIDED
-    return Evidence(Method.EXHAUSTIVE, str(net.depth), str(allowed), verdict, told)
+    return Evidence(
+        Method.EXHAUSTIVE, f"depth {net.depth} for the nine points", str(allowed), verdict, detail
+    )
 
 
 CLAIM = Claim(
@@ -127,7 +131,7 @@ CLAIM = Claim(
         "collinear, no three lines through disjoint pairs are concurrent or parallel",
     ),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=lambda inside: 1 if inside else 0,
     proof=proof,
     deep=deep,

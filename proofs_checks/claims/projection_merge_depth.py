@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from lntheory.vc import witness
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import deepest
-from proofs_checks.merging import only_that_pair
-from proofs_checks.solver import for_all
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import deepest
+from ..tools.merge_lemmas import only_that_pair
+from ..tools.solver import for_all
 
 Depth = Callable[[Any, Any], Any]
 
@@ -40,7 +41,6 @@ def _proof(depth: Depth, most: int) -> Evidence:
             for_all(Theory.LIA, count, "a lift and m - 3 merges are m - 2 layers, for every m >= 4"),
             deepest(sets, depth, "projection-merge", "max(1, m - 2)"),
         ],
-        computed="every certified net is within the bound",
         claimed="at most max(1, m - 2) layers",
     )
 
@@ -54,7 +54,7 @@ CLAIM = Claim(
     latex=r"L \le \max(1, m - 2)",
     hypotheses=("m distinct samples of any dimension",),
     source="paper, theorem 2",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=lambda m, k: max(1, m - 2),
     proof=proof,
     deep=deep,

@@ -11,22 +11,24 @@ import numpy as np
 
 from lntheory.circle.runs import is_readable
 from lntheory.construct.readout import planar_readout
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Property,
+    Tally,
     Theory,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.planar import area, circle_point
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identities, identity, symbols
+from ..tools.identities import identities, identity, symbols
+from ..tools.rational_plane import area, circle_point
+from ..tools.solver import for_all
 
 Labels = Sequence[int]
 # The criterion for labels in cyclic order.
@@ -61,7 +63,6 @@ def proof(criterion: Criterion) -> Evidence:
             [_counter_clockwise_areas(), _crossing(), _no_scores_at_a_crossing(), _induction()],
             (_all_labelings(criterion, n) for n in range(1, MAX_POINTS + 1)),
         ),
-        computed=f"all labelings of up to {MAX_POINTS} points, {MAX_CLASSES} classes",
         claimed="affine scores exist iff no pattern a..b..a..b",
     )
 
@@ -70,7 +71,6 @@ def deep(criterion: Criterion) -> Evidence:
     """All labelings of up to nine points."""
     return combine(
         [proof(criterion), _all_labelings(criterion, 8), _all_labelings(criterion, 9)],
-        computed=f"all labelings of up to 9 points, {MAX_CLASSES} classes",
         claimed="affine scores exist iff no pattern a..b..a..b",
     )
 
@@ -120,13 +120,17 @@ def _all_labelings(criterion: Criterion, n: int) -> Evidence:
     count = 0
     for labels in _growth_strings(n, MAX_CLASSES):
         if criterion(labels) != _readable(labels):
-            told = f"labels {''.join(map(str, labels))}: scores exist is {_readable(labels)}"
+            detail = f"labels {''.join(map(str, labels))}: scores exist is {_readable(labels)}"
             return Evidence(
-                Method.EXHAUSTIVE, told, f"criterion says {criterion(labels)}", Verdict.REFUTED, told
+                Method.EXHAUSTIVE, detail, f"criterion says {criterion(labels)}", Verdict.REFUTED, detail
             )
         count += 1
     return Evidence(
-        Method.EXHAUSTIVE, f"{count}", f"{count}", Verdict.PROVED, f"{count} labelings of {n} points"
+        Method.EXHAUSTIVE,
+        Tally("labeling decided alike", count),
+        str(count),
+        Verdict.PROVED,
+        f"{count} labelings of {n} points",
     )
 
 
@@ -210,7 +214,7 @@ CLAIM: Claim[Criterion] = Claim(
         "up to 7 points and 4 classes for sufficiency (9 with --deep)",
     ),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=no_crossing,
     proof=proof,
     examples=examples,

@@ -9,8 +9,9 @@ import sympy as sp
 
 from lntheory import exact
 from lntheory.network import Layer, LNNet, Normalization
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Topic, combine
-from proofs_checks.symbolic import identity, symbols
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Topic, combine
+from ..tools.identities import identity, symbols
 
 # The form is the width that is said to do.
 
@@ -25,12 +26,13 @@ def proof(width: int) -> Evidence:
     embedding = sp.eye(2)[:width, :] if width < 2 else sp.eye(width)[:, :2]
     image = embedding * u
     mean_square = image.dot(image) / width
+    scale = f"RMSNorm(E u) = {sp.sqrt(sp.simplify(u.dot(u) / mean_square))} E u/|u|"
     parts = [
         identity(image.dot(image), u.dot(u), "|E u| = |u|"),
         identity(embedding.T * image, u, "E' E = I"),
-        identity(width * mean_square, u.dot(u), "RMSNorm(E u) = sqrt(width) E u/|u|"),
+        identity(width * mean_square, u.dot(u), "RMSNorm(E u) = sqrt(width) E u/|u|", value=scale),
     ]
-    return combine(parts, "RMSNorm(E u) = sqrt(2) E u/|u|", f"width {width} does what width 3 does for LN")
+    return combine(parts, f"width {width} does what width 3 does for LN")
 
 
 def examples(width: int) -> Iterator[Instance]:
@@ -51,7 +53,7 @@ def examples(width: int) -> Iterator[Instance]:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import integer_vectors
+    from ..tools.small_data import integer_vectors
 
     vectors = integer_vectors(2).filter(any)
     return st.tuples(vectors, vectors)
@@ -82,7 +84,7 @@ CLAIM = Claim(
     r" \mathrm{LN}(Eu) = \sqrt3\,Eu/\lVert u\rVert\quad (u \in \mathbb R^2)",
     hypotheses=("u is not 0",),
     source="ours",
-    kind=Kind.UPPER,
+    kind=ClaimKind.UPPER,
     form=2,
     proof=proof,
     examples=examples,

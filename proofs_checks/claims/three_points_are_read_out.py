@@ -8,19 +8,19 @@ from itertools import product
 import numpy as np
 import sympy as sp
 
-from proofs_checks.claim import (
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.labelings import affinely_separable
-from proofs_checks.symbolic import identity, symbols
+from ..tools.identities import identity, symbols
+from ..tools.labelings import affinely_separable
 
 ANGLES = (0.1, 0.9, 2.0, 3.5, 5.1)
 
@@ -35,22 +35,22 @@ def proof(n_points: int) -> Evidence:
     rows = [[1, (1 - s**2) / (1 + s**2), 2 * s / (1 + s**2)] for s in t]
     claimed = 4 * (t[1] - t[0]) * (t[2] - t[0]) * (t[2] - t[1]) / sp.prod([1 + s**2 for s in t])
     area = identity(sp.Matrix(rows).det(), claimed, "area = 4 prod(t_j - t_i)/prod(1 + t^2)")
-    refuted = _counterexample(n_points)
     return combine(
-        [area] if refuted is None else [area, refuted],
-        computed=f"all 2^{n_points} labelings of {n_points} points",
+        [area, _all_labelings(n_points)],
         claimed=f"all 2^{n_points}",
     )
 
 
-def _counterexample(n_points: int) -> Evidence | None:
-    """A labeling of concrete points that no affine function separates, by exact linear algebra."""
+def _all_labelings(n_points: int) -> Evidence:
+    """Every labeling of concrete points, separated or not by an affine function, by exact linear algebra."""
     points = np.column_stack([np.cos(ANGLES[:n_points]), np.sin(ANGLES[:n_points])])
-    for labels in product([0, 1], repeat=n_points):
-        if not affinely_separable(points, labels):
-            told = f"labels {list(labels)} around the circle are not affinely separable"
-            return Evidence(Method.EXHAUSTIVE, "not all", "all", Verdict.REFUTED, told)
-    return None
+    labelings = list(product([0, 1], repeat=n_points))
+    missing = [list(labels) for labels in labelings if not affinely_separable(points, labels)]
+    computed = f"{len(labelings) - len(missing)} of {len(labelings)} labelings of {n_points} points"
+    if missing:
+        detail = f"labels {missing[0]} around the circle are not affinely separable"
+        return Evidence(Method.EXHAUSTIVE, computed, "all", Verdict.REFUTED, detail)
+    return Evidence(Method.EXHAUSTIVE, computed, "all", Verdict.PROVED, "all labelings of concrete points")
 
 
 def examples(n_points: int) -> Iterator[Instance]:
@@ -71,7 +71,7 @@ CLAIM = Claim(
     r"= \frac{4\prod_{i<j}(t_j-t_i)}{\prod_i(1+t_i^2)} \ne 0,\quad t = \tan(\theta/2)",
     hypotheses=("three distinct points of a circle",),
     source="paper, section 4",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=3,
     proof=proof,
     examples=examples,

@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Property, Theory, Topic, combine
-from proofs_checks.planar import Vector, circle_point, cross, dot, minus, same_direction
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identities, identity, symbols
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Property, Theory, Topic, combine
+from ..tools.identities import identities, identity, symbols
+from ..tools.rational_plane import Vector, circle_point, cross, dot, minus, same_direction
+from ..tools.solver import for_all
 
 # For which values of (a - c)(a - d)(b - c)(b - d) the chords a b and c d are merged: positive, not crossing.
 Merged = Callable[[Any], Any]
@@ -42,7 +42,6 @@ def proof(merged: Merged) -> Evidence:
             _power_of_a_point(),
             for_all(Theory.NRA, lambda z3: _outside(z3, merged), "merged iff they do not cross"),
         ],
-        computed="|o| > 1 iff (a - c)(a - d)(b - c)(b - d) > 0",
         claimed="merged iff the chords do not cross",
     )
 
@@ -97,7 +96,7 @@ def _are_merged(a: Any, b: Any, c: Any, d: Any) -> bool:
 def _strategy() -> Any:
     from hypothesis import strategies as st
 
-    from proofs_checks.strategies import fractions
+    from ..tools.small_data import fractions
 
     return st.lists(fractions(), min_size=4, max_size=4, unique=True)
 
@@ -118,7 +117,7 @@ CLAIM: Claim[Merged] = Claim(
     latex=r"\lVert o \rVert^2 - 1 = \frac{4(a-c)(a-d)(b-c)(b-d)}{w^2},\quad t = \tan(\theta/2)",
     hypotheses=("four distinct points of the circle",),
     source="ours",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=lambda product: product > 0,
     proof=proof,
     examples=examples,

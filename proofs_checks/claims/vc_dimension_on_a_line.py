@@ -10,19 +10,20 @@ from tempfile import TemporaryDirectory
 import sympy as sp
 
 from lntheory import vc
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.planar import cross
-from proofs_checks.symbolic import identities, symbols
+from ..tools.identities import identities, symbols
+from ..tools.rational_plane import cross
 
 Bound = Callable[[int], int]
 
@@ -45,7 +46,6 @@ def deep(bound: Bound) -> Evidence:
 def _proof(bound: Bound, depths: tuple[int, ...]) -> Evidence:
     return combine(
         [_ends_are_passed_once(), *(_exact(bound, depth) for depth in depths)],
-        computed=", ".join(f"{2**depth + 1} at L = {depth}" for depth in depths),
         claimed=", ".join(f"{bound(depth)} at L = {depth}" for depth in depths),
     )
 
@@ -68,8 +68,8 @@ def _exact(bound: Bound, depth: int) -> Evidence:
             depth, 1, path=Path(folder, "r.json.gz"), n_samples=2**depth + 1
         ).n_samples
     verdict = Verdict.PROVED if most == bound(depth) else Verdict.REFUTED
-    told = f"{most} points of a line are shattered at L = {depth}, and {most + 1} alternating ones are not"
-    return Evidence(Method.EXHAUSTIVE, str(most), str(bound(depth)), verdict, told)
+    detail = f"{most} points of a line are shattered at L = {depth}, and {most + 1} alternating ones are not"
+    return Evidence(Method.EXHAUSTIVE, f"{most} at L = {depth}", str(bound(depth)), verdict, detail)
 
 
 def examples(bound: Bound) -> Iterator[Instance]:
@@ -92,7 +92,7 @@ CLAIM: Claim[Bound] = Claim(
     latex=r"\mathrm{VCdim} \le 2^L + 1,\quad = 3, 5, 9 \text{ for } L = 1, 2, 3",
     hypotheses=("samples of one feature",),
     source="ours",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=lambda depth: 2**depth + 1,
     proof=proof,
     deep=deep,

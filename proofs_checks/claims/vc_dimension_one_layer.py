@@ -8,20 +8,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from lntheory import vc
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Theory,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.orientations import axioms, orientations, unrealised
-from proofs_checks.solver import for_all
+from ..tools.orientations import axioms, orientations, unrealised
+from ..tools.solver import for_all
 
 MOST = 6
 """Points shattered by a certified record; of seven no orientation is."""
@@ -44,7 +45,7 @@ def proof(dimension: int) -> Evidence:
     return combine(
         [_shattered(dimension), for_all(Theory.NRA, _cone, "an arc is an intersection of two half-planes"),
          axioms(), _none_of_more(dimension)],
-        computed=str(MOST), claimed=str(dimension),
+        claimed=str(dimension),
     )  # fmt: skip
 
 
@@ -60,8 +61,10 @@ def _shattered(dimension: int) -> Evidence:
     with TemporaryDirectory() as folder:
         record = vc.build_lower_bound(1, 2, path=Path(folder, "r.json.gz"), n_samples=MOST)
     verdict = Verdict.PROVED if record.n_samples <= dimension else Verdict.REFUTED
-    told = f"{record.n_samples} points shattered by {record.n_nets} certified nets, one a pair of labelings"
-    return Evidence(Method.EXHAUSTIVE, str(record.n_samples), str(dimension), verdict, told)
+    detail = f"{record.n_samples} points shattered by {record.n_nets} certified nets, one a pair of labelings"
+    return Evidence(
+        Method.EXHAUSTIVE, f"{record.n_samples} points shattered", str(dimension), verdict, detail
+    )
 
 
 def _none_of_more(dimension: int) -> Evidence:
@@ -71,9 +74,15 @@ def _none_of_more(dimension: int) -> Evidence:
     for system in orientations(n_points):
         total += 1
         realised += unrealised(system, n_points) is None
-    told = f"each of the {total} orientations of {n_points} points leaves out a labeling (Kirchberger)"
+    detail = f"each of the {total} orientations of {n_points} points leaves out a labeling (Kirchberger)"
     verdict = Verdict.PROVED if not realised else Verdict.REFUTED
-    return Evidence(Method.EXHAUSTIVE, str(realised), "0", verdict, told)
+    return Evidence(
+        Method.EXHAUSTIVE,
+        f"{realised} of {total} orientations of {n_points} points shattered",
+        "0",
+        verdict,
+        detail,
+    )
 
 
 def examples(dimension: int) -> Iterator[Instance]:
@@ -93,7 +102,7 @@ CLAIM = Claim(
     latex=r"\mathrm{VCdim} = 6 \quad (L = 1,\ d = 2)",
     hypotheses=("one score as read-out", "Kirchberger's theorem on separation by lines"),
     source="ours",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=MOST,
     proof=proof,
     examples=examples,

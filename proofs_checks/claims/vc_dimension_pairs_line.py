@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import shattered_up_to
-from proofs_checks.merging import halved, one_point_is_cut_off, only_that_pair
-from proofs_checks.solver import for_all
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import shattered_up_to
+from ..tools.merge_lemmas import halved, one_point_is_cut_off, only_that_pair
+from ..tools.solver import for_all
 
 Samples = Callable[[int], int]
 
@@ -37,7 +37,6 @@ def _proof(n_samples: Samples, depths: range) -> Evidence:
             for_all(Theory.LIA, count, "1 + ceil(k/2) <= L for every k <= (4L - 3)/2"),
             shattered_up_to(list(depths), 1, n_samples, "4L - 3"),
         ],
-        computed=", ".join(str(n_samples(depth)) for depth in depths),
         claimed="at least 4L - 3",
     )
 
@@ -50,7 +49,7 @@ CLAIM = Claim(
     latex=r"\mathrm{VCdim} \ge 4L - 3",
     hypotheses=("distinct points of any dimension; certified on a line",),
     source="ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=lambda depth: 4 * depth - 3,
     proof=proof,
     deep=deep,

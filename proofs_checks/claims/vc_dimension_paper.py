@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import shattered_up_to
-from proofs_checks.merging import only_that_pair
-from proofs_checks.solver import for_all
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import shattered_up_to
+from ..tools.merge_lemmas import only_that_pair
+from ..tools.solver import for_all
 
 Samples = Callable[[int], int]
 
@@ -34,7 +34,6 @@ def _proof(n_samples: Samples, depths: range) -> Evidence:
             for_all(Theory.LIA, count, "a lift and m - 3 merges are L layers for m = L + 2 samples"),
             shattered_up_to(list(depths), 2, n_samples, "L + 2"),
         ],
-        computed=", ".join(str(n_samples(depth)) for depth in depths),
         claimed="at least L + 2",
     )
 
@@ -47,7 +46,7 @@ CLAIM = Claim(
     latex=r"\mathrm{VCdim} \ge L + 2",
     hypotheses=("samples in the plane",),
     source="paper, theorem 3",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=lambda depth: depth + 2,
     proof=proof,
     deep=deep,

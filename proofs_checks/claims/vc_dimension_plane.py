@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Kind, Theory, Topic, combine
-from proofs_checks.labelings import shattered_up_to
-from proofs_checks.merging import one_point_is_cut_off, only_that_pair
-from proofs_checks.solver import for_all
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Theory, Topic, combine
+from ..tools.labelings import shattered_up_to
+from ..tools.merge_lemmas import one_point_is_cut_off, only_that_pair
+from ..tools.solver import for_all
 
 Samples = Callable[[int], int]
 
@@ -36,7 +36,6 @@ def _proof(n_samples: Samples, depths: range) -> Evidence:
             for_all(Theory.LIA, count, "max(1, k - 1) <= L for every k <= (2L + 3)/2"),
             shattered_up_to(list(depths), 2, n_samples, "2L + 3"),
         ],
-        computed=", ".join(str(n_samples(depth)) for depth in depths),
         claimed="at least 2L + 3",
     )
 
@@ -49,7 +48,7 @@ CLAIM = Claim(
     latex=r"\mathrm{VCdim} \ge 2L + 3",
     hypotheses=("d >= 2", "points in general position; certified on points of a circle"),
     source="ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=lambda depth: 2 * depth + 3,
     proof=proof,
     deep=deep,

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 
 from lntheory import vc
 from lntheory.exact.shattering import labeling
-from proofs_checks.centres import fewest_runs, order_seen, some_centres
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
+    Tally,
     Topic,
     Verdict,
     combine,
 )
+from ..tools.arrangement import fewest_runs, order_seen, some_centres
 
 Points = Sequence[tuple[int, int]]
 
@@ -38,23 +40,37 @@ def proof(points: Points) -> Evidence:
     """
     missing = _not_seen_in_four_runs(points)
     total = 2 ** (len(points) - 1)
-    told = f"each of {total} labelings, one a pair, shows at most four runs from some rational centre"
+    detail = f"each of {total} labelings, one a pair, shows at most four runs from some rational centre"
     if not len(missing):
-        return Evidence(Method.EXHAUSTIVE, f"{total} labelings", f"{total}", Verdict.PROVED, told)
+        return Evidence(
+            Method.EXHAUSTIVE,
+            f"{total - len(missing)} of {total} labelings",
+            str(total),
+            Verdict.PROVED,
+            detail,
+        )
     labels = labeling(int(missing[0]), len(points)).tolist()
     runs = fewest_runs(points, labels)
-    told = f"labels {labels} show {runs} runs or more from every centre"
+    detail = f"labels {labels} show {runs} runs or more from every centre"
     verdict = Verdict.REFUTED if runs > 4 else Verdict.UNDECIDED
-    return Evidence(Method.EXHAUSTIVE, str(total - len(missing)), str(total), verdict, told)
+    return Evidence(
+        Method.EXHAUSTIVE, f"{total - len(missing)} of {total} labelings", str(total), verdict, detail
+    )
 
 
 def deep(points: Points) -> Evidence:
     """A net for every labeling, built and certified as well."""
     with TemporaryDirectory() as folder:
         record = vc.build_lower_bound(2, 2, path=Path(folder, "r.json.gz"), n_samples=len(points))
-    told = f"{record.n_nets} nets of depth {record.deepest}, one a pair of labelings, certified"
-    nets = Evidence(Method.EXHAUSTIVE, str(record.n_samples), str(len(points)), Verdict.PROVED, told)
-    return combine([proof(points), nets], computed=str(record.n_samples), claimed=str(len(points)))
+    detail = f"{record.n_nets} nets of depth {record.deepest}, one a pair of labelings, certified"
+    nets = Evidence(
+        Method.EXHAUSTIVE,
+        (f"{record.n_samples} points", Tally("certified net", record.n_nets)),
+        str(len(points)),
+        Verdict.PROVED,
+        detail,
+    )
+    return combine([proof(points), nets], claimed=str(len(points)))
 
 
 def _not_seen_in_four_runs(points: Points) -> NDArray[np.intp]:
@@ -96,7 +112,7 @@ CLAIM: Claim[Points] = Claim(
     latex=r"\mathrm{VCdim} \ge 13 \quad (L = 2,\ d \ge 2)",
     hypotheses=("d >= 2", "four runs are settled by one layer (the claim four-runs-one-layer)"),
     source="ours",
-    kind=Kind.LOWER,
+    kind=ClaimKind.LOWER,
     form=[(int(x), int(y)) for x, y in vc.THIRTEEN],
     proof=proof,
     deep=deep,

@@ -10,19 +10,20 @@ import sympy as sp
 
 from lntheory import exact
 from lntheory.network import Layer, LNNet
-from proofs_checks.claim import (
+
+from ..claim import (
     Claim,
+    ClaimKind,
     Evidence,
     FalseTwin,
     Instance,
-    Kind,
     Method,
     Property,
     Topic,
     Verdict,
     combine,
 )
-from proofs_checks.symbolic import identities, symbols
+from ..tools.identities import identities, symbols
 
 # The form is a labeling of SQUARE that width 2 is said not to realise.
 
@@ -40,7 +41,6 @@ def proof(labels: Labels) -> Evidence:
     """
     return combine(
         [_two_values(), _not_separable(labels)],
-        computed="two values, by a half-space; no half-space is right",
         claimed="no width-2 LN-Net realises the labels",
     )
 
@@ -65,9 +65,9 @@ def _not_separable(labels: Labels) -> Evidence:
     weights = list(dependence / next(v for v in dependence if v != 0))
     refutes = all(v >= 0 for v in weights)
     computed = f"multipliers {', '.join(str(v) for v in weights)}"
-    told = f"{computed} add the inequalities up to 0 > 0" if refutes else f"{computed}: a half-space exists"
+    detail = f"{computed} add the inequalities up to 0 > 0" if refutes else f"{computed}: a half-space exists"
     verdict = Verdict.PROVED if refutes else Verdict.REFUTED
-    return Evidence(Method.SYMBOLIC, computed, "none negative", verdict, told)
+    return Evidence(Method.SYMBOLIC, computed, "none negative", verdict, detail)
 
 
 def examples(labels: Labels) -> Iterator[Instance]:
@@ -84,7 +84,7 @@ def _realised(labels: Labels, w: tuple[int, ...]) -> bool:
 
 
 def _strategy() -> Any:
-    from proofs_checks.strategies import matrices
+    from ..tools.small_data import matrices
 
     return matrices(4, 4)
 
@@ -114,7 +114,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LN}(x_1, x_2) = \operatorname{sign}(x_1 - x_2)\,(1, -1)",
     hypotheses=("x1 and x2 differ",),
     source="ours",
-    kind=Kind.TIGHT,
+    kind=ClaimKind.TIGHT,
     form=PARITY,
     proof=proof,
     examples=examples,

@@ -9,7 +9,8 @@ import sympy as sp
 
 from lntheory import exact
 from lntheory.network import Layer, LNNet
-from proofs_checks.claim import Claim, Evidence, FalseTwin, Instance, Kind, Method, Topic, Verdict
+
+from ..claim import Claim, ClaimKind, Evidence, FalseTwin, Instance, Method, Topic, Verdict
 
 XOR = [[0, 0], [1, 1], [0, 1], [1, 0]]
 EVEN, ODD = XOR[:2], XOR[2:]
@@ -25,7 +26,7 @@ SSRS = (sp.Integer(1), sp.Rational(6, 7), sp.Integer(0))
 NORMALIZED = list[Any]  # points as sympy columns
 
 # A normalization of a batch of points.
-Norm = Callable[[list[Any]], list[Any]]
+BatchMap = Callable[[list[Any]], list[Any]]
 
 
 def layer_norm(points: list[Any]) -> list[Any]:
@@ -58,35 +59,35 @@ def _squares(points: list[Any]) -> Any:
     return sum((p - mean).dot(p - mean) for p in points)
 
 
-def proof(norm: Norm) -> Evidence:
+def proof(norm: BatchMap) -> Evidence:
     """All four samples through both layers, in algebraic numbers."""
     computed = ssrs(norm)
     verdict = Verdict.PROVED if computed == SSRS else Verdict.REFUTED
-    told = "both class means are (1/2, 1/2), so LSSR = 1; integer weights, algebraic images"
+    detail = "both class means are (1/2, 1/2), so LSSR = 1; integer weights, algebraic images"
     return Evidence(
         Method.EXHAUSTIVE,
         f"SSR {_listed(computed)}",
         f"SSR {_listed(SSRS)}",
         verdict,
-        f"{told}: {_listed(computed)}",
+        f"{detail}: {_listed(computed)}",
     )
 
 
-def ssrs(norm: Norm) -> tuple[Any, ...]:
+def ssrs(norm: BatchMap) -> tuple[Any, ...]:
     """SSR before, after one layer, after two."""
     points = [sp.Matrix(x) for x in XOR]
-    found = [ssr(points)]
+    ratios = [ssr(points)]
     for weight, bias in (FIRST, SECOND):
         points = norm([sp.Matrix(weight) * point + sp.Matrix(bias) for point in points])
-        found.append(ssr(points))
-    return tuple(found)
+        ratios.append(ssr(points))
+    return tuple(ratios)
 
 
 def _listed(values: tuple[Any, ...]) -> str:
     return ", ".join(str(value) for value in values)
 
 
-def examples(norm: Norm) -> Iterator[Instance]:
+def examples(norm: BatchMap) -> Iterator[Instance]:
     """LSSR of XOR, the same net in ball arithmetic, and how far one such layer can go."""
     yield Instance("LSSR before", exact.lssr(XOR, list("aabb")), 1)
     net = LNNet([Layer(*FIRST)], Layer([[0, 0, 1]], [1]), ["odd", "even"])
@@ -113,7 +114,7 @@ CLAIM = Claim(
     latex=r"\mathrm{LSSR} = 1,\qquad \mathrm{SSR}:\ 1 \to \tfrac67 \to 0",
     hypotheses=(),
     source="paper",
-    kind=Kind.EQUALITY,
+    kind=ClaimKind.EQUALITY,
     form=layer_norm,
     proof=proof,
     examples=examples,

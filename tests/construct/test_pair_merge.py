@@ -138,7 +138,7 @@ def test_nine_points_that_two_layers_do_not_fit_take_three():
 @given(st.integers(0, 2**32 - 1), st.integers(5, 7))
 def test_one_and_two_layers_are_found_in_the_plane_where_they_suffice(seed, m):
     """Against brute force over the cells of all lines, in exact arithmetic."""
-    from proofs_checks.centres import fewest_runs
+    from proofs_checks.tools.arrangement import fewest_runs
 
     rng = np.random.default_rng(seed)
     points = [tuple(map(int, p)) for p in rng.integers(0, 1000, (m, 2))]

@@ -30,8 +30,8 @@ from typing import Any
 import flint
 import sympy as sp
 
-from proofs_checks.claim import Evidence, Method, Verdict
-from proofs_checks.symbolic import identity, symbols
+from ..claim import Evidence, Method, Tally, Verdict
+from .identities import identity, symbols
 
 __all__ = [
     "by_differentiation",
@@ -91,7 +91,7 @@ def by_differentiation(size: int, n_groups: int, *, centre: bool, claimed: Any) 
     """
     text = f"differentiated whole, d = {size * n_groups}, g = {n_groups}"
     context = flint.fmpq_mpoly_ctx.get([f"x{i}" for i in range(size * n_groups)], "lex")
-    x, found = context.gens(), set()
+    x, coefficients = context.gens(), set()
     for start in range(0, len(x), size):
         group = x[start : start + size]
         total = sum(group)
@@ -100,12 +100,14 @@ def by_differentiation(size: int, n_groups: int, *, centre: bool, claimed: Any) 
         squares = sum(_second(v, square, j, k) ** 2 for v in y for j in range(len(x)) for k in range(len(x)))
         # s^2 = S/c^3 if centred (y is c times the centred value), else S/c.
         unit = square**3 * (size**5 if centre else size)
-        found.add(_ratio(squares, unit))
-    computed = found.pop() if len(found) == 1 else None
+        coefficients.add(_ratio(squares, unit))
+    computed = coefficients.pop() if len(coefficients) == 1 else None
     claimed = Fraction(int(sp.numer(claimed)), int(sp.denom(claimed)))
-    verdict = Verdict.PROVED if computed == claimed else Verdict.REFUTED
-    detail = text if verdict is Verdict.PROVED else f"{text}: coefficient {computed}, not {claimed}"
-    return Evidence(Method.SYMBOLIC, str(computed), str(claimed), verdict, detail)
+    if computed is None or computed != claimed:
+        wrong = f"{text}: coefficient {computed}, not {claimed}"
+        return Evidence(Method.SYMBOLIC, f"coefficient {computed}", str(claimed), Verdict.REFUTED, wrong)
+    residual = Tally(f"residual {computed - claimed}")
+    return Evidence(Method.SYMBOLIC, residual, str(claimed), Verdict.PROVED, text)
 
 
 def _second(y: Any, square: Any, j: int, k: int) -> Any:
@@ -149,18 +151,20 @@ def sign(term: Any, text: str, *, strict: bool = False) -> Evidence:
     """That a term is not negative (with `strict`, positive), by the signs of its factors and symbols."""
     factors = sp.factor(term)
     holds = factors.is_positive if strict else factors.is_nonnegative
-    verdict = Verdict.PROVED if holds else Verdict.UNDECIDED
-    return Evidence(Method.SYMBOLIC, str(term), "> 0" if strict else ">= 0", verdict, text)
+    relation = "> 0" if strict else ">= 0"
+    if not holds:
+        return Evidence(Method.SYMBOLIC, factors, relation, Verdict.UNDECIDED, text)
+    return Evidence(Method.SYMBOLIC, f"{factors} {relation}", relation, Verdict.PROVED, text)
 
 
 def mean_squares(row: Sequence[Any], n_groups: int = 1, *, centre: bool = True) -> list[Fraction]:
     """Variance of every group of a rational row; without centring, mean square."""
-    size, found = len(row) // n_groups, []
+    size, squares = len(row) // n_groups, []
     for start in range(0, len(row), size):
         group = [Fraction(v) for v in row[start : start + size]]
         mean = sum(group, Fraction(0)) / size if centre else 0
-        found.append(sum(((v - mean) ** 2 for v in group), Fraction(0)) / size)
-    return found
+        squares.append(sum(((v - mean) ** 2 for v in group), Fraction(0)) / size)
+    return squares
 
 
 def _squared_derivatives(row: Sequence[Jet], centre: bool) -> Fraction:

@@ -11,19 +11,19 @@ from typing import Any
 
 import sympy as sp
 
-__all__ = ["IJ", "SIZE", "dense"]
+__all__ = ["SIZE", "IdentityPlusOnes", "dense"]
 
 SIZE = sp.Symbol("d", positive=True, integer=True)
 """The number of neurons."""
 
 
 @dataclass(frozen=True)
-class IJ:
+class IdentityPlusOnes:
     """The symmetric matrix a I + b J.
 
     Examples
     --------
-    >>> centering = IJ(1, -1 / SIZE)
+    >>> centering = IdentityPlusOnes(1, -1 / SIZE)
     >>> centering @ centering == centering
     True
     """
@@ -31,18 +31,18 @@ class IJ:
     a: Any
     b: Any
 
-    def __matmul__(self, other: IJ) -> IJ:
+    def __matmul__(self, other: IdentityPlusOnes) -> IdentityPlusOnes:
         b = sp.simplify(self.a * other.b + self.b * other.a + SIZE * self.b * other.b)
-        return IJ(sp.simplify(self.a * other.a), b)
+        return IdentityPlusOnes(sp.simplify(self.a * other.a), b)
 
-    def __sub__(self, other: IJ) -> IJ:
-        return IJ(sp.simplify(self.a - other.a), sp.simplify(self.b - other.b))
+    def __sub__(self, other: IdentityPlusOnes) -> IdentityPlusOnes:
+        return IdentityPlusOnes(sp.simplify(self.a - other.a), sp.simplify(self.b - other.b))
 
     def pair(self) -> sp.Matrix:
         """The coefficients (a, b) as a column."""
         return sp.Matrix([self.a, self.b])
 
 
-def dense(matrix: IJ, d: int) -> sp.Matrix:
+def dense(matrix: IdentityPlusOnes, d: int) -> sp.Matrix:
     """The d x d matrix itself."""
     return sp.eye(d) * sp.sympify(matrix.a).subs(SIZE, d) + sp.ones(d) * sp.sympify(matrix.b).subs(SIZE, d)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from proofs_checks.claim import Evidence, Method, Theory, Verdict
+from ..claim import Evidence, Method, Tally, Theory, Verdict
 
 __all__ = ["for_all", "satisfiable"]
 
@@ -36,10 +36,10 @@ def for_all(theory: Theory, statement: Callable[[Any], Any], text: str) -> Evide
     Examples
     --------
     >>> square = for_all(Theory.NRA, lambda z3: z3.Real("x") ** 2 >= 0, "squares are not negative")
-    >>> square.told in ("proved", "skipped")
+    >>> square.outcome in ("proved", "skipped")
     True
     >>> false = for_all(Theory.NRA, lambda z3: z3.Real("x") ** 2 > 0, "squares are positive")
-    >>> false.told in ("refuted", "skipped")
+    >>> false.outcome in ("refuted", "skipped")
     True
     """
     z3 = _z3()
@@ -48,11 +48,13 @@ def for_all(theory: Theory, statement: Callable[[Any], Any], text: str) -> Evide
     formula = statement(z3)
     outcome, model = _check(z3, theory, z3.Not(formula))
     if outcome == z3.unsat:
-        return Evidence(Method.SOLVER, "no counterexample", "none", Verdict.PROVED, text, (theory,))
+        return Evidence(Method.SOLVER, Tally(str(outcome)), "unsat", Verdict.PROVED, text, (theory,))
     if outcome == z3.sat:
-        told = f"{text}: fails at {_told(model)}"
-        return Evidence(Method.SOLVER, "a counterexample", "none", Verdict.REFUTED, told, (theory,))
-    return Evidence(Method.SOLVER, "unknown", "none", Verdict.UNDECIDED, f"{text}: unknown", (theory,))
+        detail = f"{text}: fails at {_assignment(model)}"
+        return Evidence(
+            Method.SOLVER, f"{outcome} at {_assignment(model)}", "unsat", Verdict.REFUTED, detail, (theory,)
+        )
+    return Evidence(Method.SOLVER, str(outcome), "unsat", Verdict.UNDECIDED, f"{text}: unknown", (theory,))
 
 
 def satisfiable(theory: Theory, statement: Callable[[Any], Any], text: str) -> Evidence:
@@ -65,11 +67,11 @@ def satisfiable(theory: Theory, statement: Callable[[Any], Any], text: str) -> E
         return _skipped(theory, text)
     outcome, model = _check(z3, theory, statement(z3))
     if outcome == z3.sat:
-        told = f"{text}, as at {_told(model)}"
-        return Evidence(Method.SOLVER, "a model", "a model", Verdict.PROVED, told, (theory,))
+        detail = f"{text}, as at {_assignment(model)}"
+        return Evidence(Method.SOLVER, Tally(str(outcome)), "sat", Verdict.PROVED, detail, (theory,))
     if outcome == z3.unsat:
-        return Evidence(Method.SOLVER, "no model", "a model", Verdict.REFUTED, f"{text}: never", (theory,))
-    return Evidence(Method.SOLVER, "unknown", "a model", Verdict.UNDECIDED, f"{text}: unknown", (theory,))
+        return Evidence(Method.SOLVER, str(outcome), "sat", Verdict.REFUTED, f"{text}: never", (theory,))
+    return Evidence(Method.SOLVER, str(outcome), "sat", Verdict.UNDECIDED, f"{text}: unknown", (theory,))
 
 
 def _z3() -> Any:
@@ -80,8 +82,8 @@ def _z3() -> Any:
 
 
 def _skipped(theory: Theory, text: str) -> Evidence:
-    told = f"{text} (needs z3: pip install 'lntheory[smt]')"
-    return Evidence(Method.SOLVER, "not run", "none", Verdict.SKIPPED, told, (theory,))
+    detail = f"{text} (needs z3: pip install 'lntheory[smt]')"
+    return Evidence(Method.SOLVER, (), "a solver's answer", Verdict.SKIPPED, detail, (theory,))
 
 
 def _check(z3: Any, theory: Theory, formula: Any) -> tuple[Any, Any]:
@@ -92,5 +94,5 @@ def _check(z3: Any, theory: Theory, formula: Any) -> tuple[Any, Any]:
     return outcome, solver.model() if outcome == z3.sat else None
 
 
-def _told(model: Any) -> str:
+def _assignment(model: Any) -> str:
     return ", ".join(sorted(f"{name} = {model[name]}" for name in model.decls()))

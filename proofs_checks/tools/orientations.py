@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, permutations
 
-from proofs_checks.claim import Evidence
-from proofs_checks.planar import area, cross
-from proofs_checks.symbolic import identities, symbols
+from ..claim import Evidence
+from .identities import identities, symbols
+from .rational_plane import area, cross
 
 __all__ = ["Orientations", "axioms", "orientations", "unrealised"]
 

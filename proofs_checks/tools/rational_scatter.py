@@ -20,7 +20,7 @@ __all__ = [
     "on_range",
     "pencil_polynomial",
     "ratio_along",
-    "scatter",
+    "scatter_matrices",
     "sum_of_squares_ratio",
 ]
 
@@ -32,12 +32,12 @@ def dense_rational(rows: Rows) -> fmpq_mat:
     return fmpq_mat([[fmpq(v.numerator, v.denominator) for v in row] for row in rows])
 
 
-def scatter(X: Rows, y: Sequence[Any]) -> tuple[fmpq_mat, fmpq_mat]:
+def scatter_matrices(X: Rows, y: Sequence[Any]) -> tuple[fmpq_mat, fmpq_mat]:
     """(S_w, S_t), as sums over samples of outer products of deviations.
 
     Examples
     --------
-    >>> within, total = scatter([[0], [1], [3], [4]], "aabb")
+    >>> within, total = scatter_matrices([[0], [1], [3], [4]], "aabb")
     >>> within[0, 0], total[0, 0]
     (1, 10)
     """
@@ -57,7 +57,7 @@ def on_range(within: fmpq_mat, total: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat]:
 
 def pencil_polynomial(X: Rows, y: Sequence[Any]) -> fmpq_poly:
     """det(lambda I - S_t^-1 S_w) on range(S_t)."""
-    within, total = on_range(*scatter(X, y))
+    within, total = on_range(*scatter_matrices(X, y))
     return total.solve(within).charpoly()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from proofs_checks.claim import Evidence, Theory
-from proofs_checks.solver import for_all
-from proofs_checks.symbolic import identity, symbols
+from ..claim import Evidence, Theory
+from .identities import identity, symbols
+from .solver import for_all
 
 __all__ = ["halved", "one_point_is_cut_off", "only_that_pair"]
 

@@ -12,7 +12,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from lntheory import exact, shatter, vc
-from proofs_checks.claim import Evidence, Method, Verdict
+
+from ..claim import Evidence, Method, Tally, Verdict
 
 __all__ = ["affinely_separable", "deepest", "shattered_up_to"]
 
@@ -74,22 +75,29 @@ def deepest(sets: Sequence[Points], bound: Callable[[int, int], int], method: st
     bound : callable (n_samples, k) -> depth
         k is the number of samples with the rarer label.
     """
-    nets = 0
+    nets, spare = 0, []
     for points in sets:
         for labels in _labelings(len(points)):
             k = min(sum(labels), len(labels) - sum(labels))
             net = shatter(points, labels, method=method)
             exact.certify(net, points, labels)
             nets += 1
-            if net.depth <= bound(len(points), k):
+            spare.append(bound(len(points), k) - net.depth)
+            if spare[-1] >= 0:
                 continue
-            told = f"{text}: labels {labels} of {points.tolist()} took {net.depth} layers"
+            detail = f"{text}: labels {labels} of {points.tolist()} took {net.depth} layers"
             if bound(len(points), k) <= 0 and not affinely_separable(points, labels):
-                told = f"{text}: labels {labels} of {points.tolist()} are not affinely separable"
-                return Evidence(Method.EXHAUSTIVE, "1 layer needed", "0", Verdict.REFUTED, told)
-            return Evidence(Method.EXHAUSTIVE, str(net.depth), "less", Verdict.UNDECIDED, told)
-    told = f"{nets} labelings of {len(sets)} point sets built and certified"
-    return Evidence(Method.EXHAUSTIVE, "depth within the bound", text, Verdict.PROVED, told)
+                detail = f"{text}: labels {labels} of {points.tolist()} are not affinely separable"
+                return Evidence(Method.EXHAUSTIVE, f"depth {net.depth}", "0", Verdict.REFUTED, detail)
+            return Evidence(Method.EXHAUSTIVE, f"depth {net.depth}", "less", Verdict.UNDECIDED, detail)
+    detail = f"{nets} labelings of {len(sets)} point sets built and certified"
+    return Evidence(
+        Method.EXHAUSTIVE,
+        (f"least slack of depth {min(spare)}", Tally("certified net", nets)),
+        text,
+        Verdict.PROVED,
+        detail,
+    )
 
 
 def _labelings(n_samples: int) -> Iterator[list[int]]:
@@ -103,16 +111,19 @@ def shattered_up_to(depths: Sequence[int], dim: int, n_samples: Callable[[int], 
 
     At depth 0 the VC dimension is dim + 1, and at any depth the counting bound holds.
     """
-    nets = 0
+    nets, shattered = 0, []
     with TemporaryDirectory() as folder:
         for depth in depths:
             asked, most = n_samples(depth), vc.upper_bound(depth, dim)
             if asked > most:
-                told = f"{text}: at L = {depth}, d = {dim} no {asked} points are shattered, at most {most}"
-                return Evidence(Method.EXHAUSTIVE, str(most), str(asked), Verdict.REFUTED, told)
+                detail = f"{text}: at L = {depth}, d = {dim} no {asked} points are shattered, at most {most}"
+                return Evidence(Method.EXHAUSTIVE, f"at most {most}", str(asked), Verdict.REFUTED, detail)
             record = Path(folder, f"{depth}.json.gz")
             vc.build_lower_bound(depth, dim, path=record, n_samples=asked)
-            nets += exact.verify_shattering(record).n_nets
-    computed = ", ".join(f"{n_samples(depth)} at L = {depth}" for depth in depths)
-    told = f"{nets} nets, one a pair of labelings, built and proved right (d = {dim})"
-    return Evidence(Method.EXHAUSTIVE, computed, text, Verdict.PROVED, told)
+            proved = exact.verify_shattering(record)
+            nets += proved.n_nets
+            shattered.append(f"{proved.n_samples} shattered at L = {depth}")
+    detail = f"{nets} nets, one a pair of labelings, built and proved right (d = {dim})"
+    return Evidence(
+        Method.EXHAUSTIVE, (*shattered, Tally("certified net", nets)), text, Verdict.PROVED, detail
+    )

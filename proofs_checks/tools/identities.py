@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from proofs_checks.claim import Evidence, Method, Verdict
+from ..claim import Evidence, Method, Tally, Verdict
 
 __all__ = ["identities", "identity", "symbols"]
 
@@ -24,7 +24,9 @@ def symbols(names: str, **assumptions: Any) -> tuple[Any, ...]:
     return tuple(sp.symbols(names, real=True, seq=True, **assumptions))
 
 
-def identity(left: Any, right: Any, text: str, modulo: Sequence[tuple[Any, Any]] = ()) -> Evidence:
+def identity(
+    left: Any, right: Any, text: str, modulo: Sequence[tuple[Any, Any]] = (), value: Any = None
+) -> Evidence:
     """Prove or refute left == right as rational functions of their symbols.
 
     Parameters
@@ -34,36 +36,42 @@ def identity(left: Any, right: Any, text: str, modulo: Sequence[tuple[Any, Any]]
         What is being proved, for the table.
     modulo : sequence of (symbol, value)
         Symbols r with r**2 == value (square roots): even powers of r are replaced, the odd ones must vanish.
+    value : expression, optional
+        A formula that the two sides stand for: shown as computed, beside the residuals.
 
     Returns
     -------
     Evidence
-        PROVED, or REFUTED with a rational point at which the two differ, or UNDECIDED.
+        Computed: the residuals, one for each entry. PROVED; REFUTED with a rational point at which the two
+        differ; or UNDECIDED.
 
     Examples
     --------
     >>> x, y = symbols("x y")
-    >>> identity((x + y) ** 2, x**2 + 2 * x * y + y**2, "binomial").told
+    >>> identity((x + y) ** 2, x**2 + 2 * x * y + y**2, "binomial").outcome
     'proved'
     >>> wrong = identity((x + y) ** 2, x**2 + y**2, "binomial")
-    >>> wrong.told, wrong.detail
+    >>> wrong.outcome, wrong.detail
     ('refuted', 'binomial: fails at x = 2, y = 3, where the sides differ by 12')
     """
     left, right = sp.Matrix([left]), sp.Matrix([right])
     if left.shape != right.shape:
         raise ValueError(f"{text}: shapes {left.shape} and {right.shape}")
+    residuals = []
     for difference in left - right:
         numerator = _reduced(difference, modulo)
         if numerator == 0:
+            residuals.append(Tally(f"residual {numerator}"))
             continue
         point = _witness(numerator)
         if point is None:
-            return Evidence(Method.SYMBOLIC, str(numerator), "0", Verdict.UNDECIDED, text)
+            return Evidence(Method.SYMBOLIC, f"residual {numerator}", "0", Verdict.UNDECIDED, text)
         where = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
         by = sp.nsimplify(difference.subs(point)) if not modulo else numerator.subs(point)
-        told = f"{text}: fails at {where}, where the sides differ by {by}"
-        return Evidence(Method.SYMBOLIC, f"difference {by}", "0", Verdict.REFUTED, told)
-    return Evidence(Method.SYMBOLIC, "0", "0", Verdict.PROVED, text)
+        detail = f"{text}: fails at {where}, where the sides differ by {by}"
+        return Evidence(Method.SYMBOLIC, f"difference {by}", "0", Verdict.REFUTED, detail)
+    values = () if value is None else (value,)
+    return Evidence(Method.SYMBOLIC, (*values, *residuals), "0", Verdict.PROVED, text)
 
 
 def identities(pairs: Iterable[tuple[Any, Any]], text: str) -> Evidence:

@@ -17,7 +17,8 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from lntheory.construct.pair_merge import view_centres
-from proofs_checks.planar import Vector, cross, dot
+
+from .rational_plane import Vector, cross, dot
 
 __all__ = ["centres", "fewest_runs", "is_in_general_position", "order_seen", "some_centres"]
 

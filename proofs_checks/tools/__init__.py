@@ -1,0 +1,1 @@
+"""What several claims prove or compute with."""

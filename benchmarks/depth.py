@@ -111,7 +111,7 @@ def measured(problems: Sequence[Problem]) -> Depths:
     own = all(
         (net.provenance or {}).get("construction") == "fold" and net.arithmetic == "float64" for net in nets
     )
-    return Depths(first.name, len(distinct), bits, found, tuple(net.depth for net in nets), own, seconds)
+    return Depths(first.name, len(distinct), bits, depths, tuple(net.depth for net in nets), own, seconds)
 
 
 def measured_in_float32(problems: Sequence[Problem]) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ circle
 └── trajectory.py    labelled points on their way through a net
 ```
 
-Imports base, `lntheory.errors`, `lntheory.network` and exact arithmetic; never constructions, pictures or
-torch.
+Imports base, `lntheory.errors` and `lntheory.network`; never constructions, pictures or torch.
 """
 
 from lntheory.circle.plane import (

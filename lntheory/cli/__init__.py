@@ -14,7 +14,7 @@ cli
 A command returns a `lntheory.base.terminal.Report`. It imports what takes long (constructions, matplotlib,
 torch) when it runs, so that ``lntheory --help`` does not wait for it.
 
-May import everything of lntheory; nothing but ``lntheory.__main__`` imports it.
+Imports everything below, and the front of the package; only ``lntheory.__main__`` imports it.
 """
 
 from lntheory.cli.app import main

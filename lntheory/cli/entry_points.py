@@ -54,7 +54,9 @@ class _Placeholder(TyperCommand):
 
     def __init__(self, entry: EntryPoint) -> None:
         package = entry.module.partition(".")[0]
-        super().__init__(entry.name, short_help=f"Of the package {package}; lntheory {entry.name} --help.")
+        super().__init__(
+            entry.name, short_help=f"From the package {package}: see lntheory {entry.name} --help."
+        )
         self.entry = entry
 
 

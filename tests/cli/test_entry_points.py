@@ -92,7 +92,7 @@ def test_help_lists_them_and_imports_none(environment):
     )
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    for expected in ("double", "several", "Of the package numbers_of_mine", "Build a width-3 LN-Net"):
+    for expected in ("double", "several", "From the package numbers_of_mine", "Build a width-3 LN-Net"):
         assert expected in result.stdout
     assert result.stdout.splitlines()[-1] == "[]"
 

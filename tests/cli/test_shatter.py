@@ -153,10 +153,10 @@ def test_the_default_says_what_it_tried(run, tmp_path, monkeypatch):
     assert "pairs 1, not fold: affine scores were tried; took pairs" in text
     monkeypatch.setattr(fold_search, "STEPS", 2000)
     data = random_csv(tmp_path / "x.csv", 24)
-    told = json.loads(run("shatter", *data, "--budget", 120, "--json")[1])
-    tried, units = told["provenance"]["tried"], told["provenance"]["units"]
-    assert told["depth"] == tried["fold"] < tried["pairs"]
-    assert 0 < units <= 120 == told["provenance"]["budget"]
+    values = json.loads(run("shatter", *data, "--budget", 120, "--json")[1])
+    tried, units = values["provenance"]["tried"], values["provenance"]["units"]
+    assert values["depth"] == tried["fold"] < tried["pairs"]
+    assert 0 < units <= 120 == values["provenance"]["budget"]
     text = run("shatter", *data, "--budget", 120)[1]
     line = next(line for line in text.splitlines() if line.startswith("tried"))
     assert f"pairs {tried['pairs']}, fold {tried['fold']} ({units} units of 120, " in line

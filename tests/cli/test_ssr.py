@@ -39,10 +39,10 @@ def test_ssr_by_class_agrees_with_the_library(run):
         assert entry["float64"]["lssr"] == lntheory.lssr(data.X, y)
         ssr, lssr = exact.ssr(data.X, y), exact.lssr(data.X, y)
         assert Fraction(entry["doubles"]["ssr"]["lower"]) <= ssr <= Fraction(entry["doubles"]["ssr"]["upper"])
-        found = entry["doubles"]["lssr"]
+        printed = entry["doubles"]["lssr"]
         bounds = (lssr, lssr) if isinstance(lssr, Fraction) else (lssr.lower, lssr.upper)
-        assert Fraction(found["lower"]) <= bounds[0] <= bounds[1] <= Fraction(found["upper"])
-        assert found["rational"] == isinstance(lssr, Fraction)
+        assert Fraction(printed["lower"]) <= bounds[0] <= bounds[1] <= Fraction(printed["upper"])
+        assert printed["rational"] == isinstance(lssr, Fraction)
     assert [entry["class"] for entry in values["by_class"]] == [0, 1, 2]
 
 

@@ -23,8 +23,8 @@ def path():
 
 
 def artist(axes, gid):
-    found = [a for a in axes.get_children() if a.get_gid() == gid]
-    return found[0] if found else None
+    matching = [a for a in axes.get_children() if a.get_gid() == gid]
+    return matching[0] if matching else None
 
 
 def polygons(axes, gid):

@@ -100,3 +100,92 @@ PLAIN_LOOP = {"sgd": 2.0**10 * U, "adam": 2.0**30 * U}
 (for entries of at most 1) absolute. A gradient is off by a few dozen u of its largest term; SGD at rate 0.05
 adds up fifteen of them. Adam divides by the gradient's own size plus 1e-8: where the gradient is zero but for
 roundings (a bias that the norm takes away again), a step of 0.05 * 2**6 u/1e-8 < 2**29 u goes anywhere."""
+
+TWO_FORMULAS = 1e-9
+"""Two formulas for one point, slope, cost or risk in float64, relative, or absolute for numbers of size 1:
+far more than the roundings of either, and far less than what a wrong formula is off by."""
+
+FOLD = 1e-6
+"""The twin of a point under a fold, by the involution and by its formula in u = tan(angle/2): the denominator
+2u - (p + q) is at least 2e-3 in the tests, so that a few roundings are magnified by its square."""
+
+FOLD_SLOPE = 1e-12
+"""A slope that is 0, by two formulas in float64: a few thousand roundings of numbers of size 1."""
+
+MERGED_POINTS = 1e-4
+"""Points of the unit circle that a layer of pair merging puts together."""
+
+MERGED_SSR = 1e-4
+"""What of the SSR may be left after a merge down to one point a class, with the safety that is asked for."""
+
+ERROR_RATIO = 1e-6
+"""An error over its bound, both themselves rounded in float64: at most 1, and a little for the rounding."""
+
+WIDE = 2.0**-300
+"""Two formulas in wide arithmetic, relative, or absolute for numbers of size 1."""
+
+WIDE_INCIDENCE = 2.0**-400
+"""A point on a line, in wide arithmetic: one determinant of numbers of size 1."""
+
+WIDE_PLANE = 2.0**-500
+"""The length of a direction in 512 bits, less 1: a product with itself leaves all but a dozen bits."""
+
+TANGENT = 2.0**-48
+"""A unit float64 point times the tangent's, less 1, in wide arithmetic: 32 u, for two points rounded once."""
+
+NARROW = 1e-60
+"""Widths of enclosures, in wide balls, of what is all but 0: one that says nothing is no use."""
+
+NARROW_BALL = 1e-25
+"""Radius of a normalized output in balls: one that says nothing is no use."""
+
+NARROW_SSR, NARROW_LSSR = 1e-12, 1e-15
+"""Widths of a certificate's enclosures of SSR and LSSR: ones that say nothing are no use."""
+
+FLOAT_SSR, FLOAT_LSSR = 1e-9, 1e-6
+"""SSR and LSSR of float64 points against a certificate's enclosure for the exact points. The points differ by
+roundings, which a small eigenvalue of their covariance magnifies:
+LSSR is compared where it is 1e-6 at least."""
+
+ARC_MARGINS = 2.0**-50
+"""Margins on arcs against margins in general balls, both rounded to float64, relative: 8 u."""
+
+POINT_STATISTICS = 1e-14
+"""Mean and deviation of a traced point, which LN makes 0 and 1: 90 u."""
+
+FLOAT32_SCORES = 1e-6
+"""Scores of a float32 net by float64 arithmetic written out in the test, relative or absolute."""
+
+SMALL_SCORE_ERROR = 1e-6
+"""A bound of the error of a score that has to be small to be of any use."""
+
+FROM_TORCH = 2.0**-40
+"""Scores of a net read from torch modules against the modules themselves, in float64, for scores of size 1:
+2**13 u for a few layers of sums of at most a dozen products."""
+
+LSSR_UPPER = 1e-3
+"""An upper bound of LSSR of a float32 module against that of the same module in float64."""
+
+UNCHANGED = {"rtol": 1e-3, "atol": 1e-4}
+"""Outputs of a transformer in float32 before and after a swap that changes nothing but the implementation."""
+
+CHANGED = 1e-2
+"""What a swap that changes the norm changes at the very least in some output of such a model."""
+
+UNIT_DIRECTION = 1e-12
+"""The length of a direction that is normalized last."""
+
+ERROR_BOUND, ERROR_BOUND_GROWTH = 1e-11, 1e-14
+"""Error bounds of LSSR: of well-conditioned data, at most; and of normal data, in units of 8 n_samples."""
+
+LSSR_ONE = 1e-14
+"""LSSR of data whose class means coincide, which is 1: 90 u."""
+
+LSSR_FAR_APART, LSSR_RELATIVE = 1e-15, 1e-12
+"""LSSR of two clusters 1e8 apart with deviations of 1: about 1e-16, and known to that relative error."""
+
+SEPARATED_SSR = 1e-20
+"""SSR along a direction that separates the classes, of data whose LSSR is 0."""
+
+CUTOFF = 1e-12
+"""The cut-off of singular values against its formula, relative."""

@@ -18,6 +18,7 @@ from lntheory.construct.linear import by_linear_program
 from lntheory.construct.plane import basis
 from lntheory.errors import InvalidInputError
 from lntheory.exact import certify
+from tests import tolerances
 from tests.construct.hostile import class_sizes, consistent, labelled
 from tests.tolerances import PLANE
 
@@ -152,7 +153,9 @@ def test_a_fold_sees_a_point_and_its_image_under_the_involution_as_one(m, seed):
     def image(u):
         return ((p + q) * u - 2 * p * q) / (2 * u - (p + q))
 
-    np.testing.assert_allclose(image(image(half)), half, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        image(image(half)), half, rtol=tolerances.TWO_FORMULAS, atol=tolerances.TWO_FORMULAS
+    )
     u = np.concatenate([half, image(half)])
     points = fold_search.ArcPoints(
         np.eye(3), np.zeros(3), on_circle(u), np.zeros(2 * m), np.arange(2 * m), np.zeros(2 * m, int)
@@ -160,7 +163,7 @@ def test_a_fold_sees_a_point_and_its_image_under_the_involution_as_one(m, seed):
     arc = points.fold(c, h)
     seen = np.empty(2 * m)
     seen[arc.samples] = arc.t
-    np.testing.assert_allclose(seen[:m], seen[m:], atol=1e-9)
+    np.testing.assert_allclose(seen[:m], seen[m:], atol=tolerances.TWO_FORMULAS)
     # The kernel's slopes are the same, but for the arc's own scale.
     tau, order = np.empty(2 * m), np.empty(2 * m, np.int64)
     ascending = np.argsort(u, kind="stable")
@@ -170,7 +173,7 @@ def test_a_fold_sees_a_point_and_its_image_under_the_involution_as_one(m, seed):
     )  # fmt: skip
     slopes = np.empty(2 * m)
     slopes[ascending[order]] = tau
-    np.testing.assert_allclose(slopes[:m], slopes[m:], atol=1e-9)
+    np.testing.assert_allclose(slopes[:m], slopes[m:], atol=tolerances.TWO_FORMULAS)
 
 
 @given(st.integers(2, 30), seeds)
@@ -192,7 +195,9 @@ def test_a_fold_is_evaluated_as_brute_force_sorts(m, seed):
     expected = np.argsort(directions)
     assert order.tolist() in (expected.tolist(), expected[::-1].tolist())
     if cost < fold_kernel.NEVER:
-        assert cost == pytest.approx(fold_search.local_objective(tau, codes[order]), rel=1e-9)
+        assert cost == pytest.approx(
+            fold_search.local_objective(tau, codes[order]), rel=tolerances.TWO_FORMULAS
+        )
 
 
 # ------------------------------------------------------------------------------- the read-out, and both forms

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
 from lntheory.construct.first_layer import clearance, powers_of_two, projections, slopes
+from tests import tolerances
 from tests.construct.hostile import samples
 
 EXACT = Dyadic(9000)
@@ -68,7 +69,7 @@ def test_a_merging_projection_gives_its_pair_one_slope_and_others_different_ones
             assert i != j
             values = slopes(projection.rows(scaled, wide), scaled)
             spread = max(values, key=lambda v: v.mid()) - min(values, key=lambda v: v.mid())
-            assert abs(values[i] - values[j]) < spread * 2.0**-300
+            assert abs(values[i] - values[j]) < spread * tolerances.WIDE
             others = [abs(values[k] - values[i]) for k in range(7) if k not in (i, j)]
             assert all(other > spread * 2.0**-60 for other in others)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lntheory import shatter
 from lntheory.construct.arithmetic import Dyadic, Float64
 from lntheory.construct.fold import Folds, angle_between
+from tests import tolerances
 from tests.construct.walks import record, steps_of, worst_ratio
 
 BITS = 500
@@ -65,9 +66,9 @@ def test_centre_is_on_the_line_of_the_pair_beyond_a_and_on_the_tangent(walk):
         reach = 2 * flint.arb(half).atan() * (1 if angle_between(points[0], points[-1]) > 0 else -1)
         tangent = turn(points[a : a + 1], [reach])[0]
         assert ((o - p) * (p - q)).sum() > 0
-        assert abs((o - p)[0] * (p - q)[1] - (o - p)[1] * (p - q)[0]) < 2.0**-400
+        assert abs((o - p)[0] * (p - q)[1] - (o - p)[1] * (p - q)[0]) < tolerances.WIDE_INCIDENCE
         # a is a pair of floats, on the circle to one rounding only
-        assert abs(o @ tangent - 1) < 2.0**-48
+        assert abs(o @ tangent - 1) < tolerances.TANGENT
 
 
 @given(walks(), st.floats(0.01, 3), st.floats(-2, 2))
@@ -177,9 +178,9 @@ def test_centre_is_that_of_the_involution_which_exchanges_a_and_b(a, far, share)
         points = np.array([[_ball(v) for v in on_circle(u)] for u in (a, b)])
         folds = Folds.of(points, np.array([0]), np.array([1]), np.array([_ball(half)]), 1)
         for computed, exact in zip(folds.centre[0], expected, strict=True):
-            assert abs(computed - _ball(exact)) < 2.0**-300
+            assert abs(computed - _ball(exact)) < tolerances.WIDE
         # a and b are seen in one direction
-        assert abs(folds.slope[0, 0] - folds.slope[0, 1]) < 2.0**-300
+        assert abs(folds.slope[0, 0] - folds.slope[0, 1]) < tolerances.WIDE
 
 
 def _ball(value):
@@ -214,4 +215,4 @@ def test_a_lands_on_b_where_gaps_are_the_root_of_the_precision():
         a, b = arithmetic.rounded(points[[0, 2]] @ matrix.T + offset)
         apart = abs(a[0] * b[1] - a[1] * b[0]) / ((a @ a) * (b @ b)).sqrt()
         bounds = folds.images(np.array([kappa]), arithmetic.array(np.zeros(4)), arithmetic, beta)[1]
-        assert apart < bounds[0, 2] < 1e-60
+        assert apart < bounds[0, 2] < tolerances.NARROW

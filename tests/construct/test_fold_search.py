@@ -20,6 +20,7 @@ from lntheory.data import load_dataset, random_labels
 from lntheory.errors import InvalidInputError
 from lntheory.exact import certify
 from lntheory.network import Layer, LNNet
+from tests import tolerances
 from tests.construct.hostile import class_sizes, labelled
 
 seeds = st.integers(0, 2**32 - 1)
@@ -104,9 +105,13 @@ def test_the_two_points_seen_as_one_are_each_others_images(c, h, seed):
     involution = lambda v: c + h * h / (v - c)  # noqa: E731
     slope = lambda v: 2 * ((v - c) / h) / (1 + ((v - c) / h) ** 2)  # noqa: E731
     twin = involution(u)
-    np.testing.assert_allclose(involution(twin), u, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(slope(twin), slope(u), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(twin, ((p + q) * u - 2 * p * q) / (2 * u - (p + q)), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(involution(twin), u, rtol=tolerances.FOLD, atol=tolerances.FOLD)
+    np.testing.assert_allclose(
+        slope(twin), slope(u), rtol=tolerances.TWO_FORMULAS, atol=tolerances.FOLD_SLOPE
+    )
+    np.testing.assert_allclose(
+        twin, ((p + q) * u - 2 * p * q) / (2 * u - (p + q)), rtol=tolerances.FOLD, atol=tolerances.FOLD
+    )
 
 
 # ---------------------------------------------------------------------------------------- the objective
@@ -123,7 +128,9 @@ def test_the_objective_of_a_fold_is_that_of_its_images():
             u, codes, np.zeros(m, np.int64), np.zeros(m), 0.0, 1.0, 0.0, c, h, tau, order
         )
         with np.errstate(all="ignore"):
-            assert cost == pytest.approx(fold_search.local_objective(tau, codes[order]), rel=1e-9)
+            assert cost == pytest.approx(
+                fold_search.local_objective(tau, codes[order]), rel=tolerances.TWO_FORMULAS
+            )
 
 
 def test_runs_that_are_kept_whole_are_not_broken():
@@ -415,7 +422,7 @@ def test_a_ration_is_no_more_than_the_first_layer_has(target):
         arc = fold_search.best_lift(task, np.random.default_rng(0))
         safety = fold_search.shaped(task, arc, *arc.spread()).safety()
         begun = task.begun(arc)
-    assert begun.wanted(len(arc.ends)) <= max(safety, fold_search.LEAST) * (1 + 1e-9)
+    assert begun.wanted(len(arc.ends)) <= max(safety, fold_search.LEAST) * (1 + tolerances.TWO_FORMULAS)
     assert begun.reserve <= min(fold_search.MOST_RESERVED, fold_search.RESERVE * len(arc.ends))
     assert begun.boundaries == len(arc.ends)
 
@@ -436,7 +443,7 @@ def test_risk_is_that_of_the_least_safe_points_of_two_runs(m, seed):
         j = min(after, key=lambda k: tau[k] - safe * image[k])
         lost.append(max(0.0, np.log2(safe * (image[i] + image[j]) / (tau[j] - tau[i]))))
     expected = fold_kernel.NOISE * sum(lost) + price * max(lost, default=0.0)
-    assert risk == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert risk == pytest.approx(expected, rel=tolerances.TWO_FORMULAS, abs=tolerances.TWO_FORMULAS)
 
 
 @given(st.integers(4, 30), seeds)

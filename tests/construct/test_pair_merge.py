@@ -19,6 +19,7 @@ from lntheory.construct.pair_merge import merge, views
 from lntheory.construct.pair_merge.task import Task
 from lntheory.exact import certify
 from lntheory.vc import witness
+from tests import tolerances
 from tests.construct.hostile import class_sizes, labelled
 
 
@@ -176,7 +177,7 @@ def test_merges_in_the_provenance_are_those_of_the_layers(m, n_features):
             assert a not in gone
             assert b not in gone
             gone.add(a)
-            np.testing.assert_allclose(points[a], points[b], atol=1e-4)
+            np.testing.assert_allclose(points[a], points[b], atol=tolerances.MERGED_POINTS)
     assert LNNet.from_dict(json.loads(json.dumps(net.to_dict()))) == net
 
 
@@ -209,11 +210,13 @@ def test_a_fold_merges_both_chords_and_keeps_directions_defined(arithmetic, seed
         for k, chord in enumerate(chords):
             vectors = floats(state.points @ matrix[k].T + offset[k])
             others = [i for i in range(8) if i not in chord[:, 0]]
-            np.testing.assert_allclose(vectors[others], floats(views.vectors[k])[others], atol=1e-9)
+            np.testing.assert_allclose(
+                vectors[others], floats(views.vectors[k])[others], atol=tolerances.TWO_FORMULAS
+            )
             assert (vectors[:, 0] > 0).all()
             slope = vectors[:, 1] / vectors[:, 0]
             for a, b in chord:
-                assert slope[a] == pytest.approx(slope[b], abs=1e-9)
+                assert slope[a] == pytest.approx(slope[b], abs=tolerances.TWO_FORMULAS)
 
 
 def test_crossing_chords_have_no_fold():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lntheory import layer_norm
 from lntheory.construct.arithmetic import Dyadic, Float64, floats
 from lntheory.construct.plane import basis, directions, image, space
+from tests import tolerances
 from tests.tolerances import PLANE
 
 
@@ -48,4 +49,4 @@ def test_directions_of_wide_balls_lie_on_the_circle():
         blurred = flint.arb(1) / 3 + flint.arb(0, flint.arb(2) ** -40)
         points = wide.rounded(directions(np.array([[blurred, blurred * 2]]), wide))
         miss = floats(np.abs((points * points).sum(axis=1) - 1))
-    assert miss.max() < 2.0**-500
+    assert miss.max() < tolerances.WIDE_PLANE

@@ -21,6 +21,7 @@ from lntheory.construct.projection_merge import Walk, respacing
 from lntheory.construct.readout import margin
 from lntheory.exact import certify
 from lntheory.network import LNNet
+from tests import tolerances
 from tests.construct.hostile import class_sizes, labelled
 from tests.construct.walks import planar_points, record, standing, steps_of, worst_ratio
 
@@ -181,7 +182,7 @@ def test_full_merging_makes_ssr_tiny(seed, n_classes, monkeypatch):
     assert (
         len({i for layer in net.provenance["merges"] for pair in layer for i in pair[:1]}) == 16 - n_classes
     )
-    assert proved.ssr_after[1] <= 8 * 16 / net.provenance["safety"] ** 2 < 1e-4
+    assert proved.ssr_after[1] <= 8 * 16 / net.provenance["safety"] ** 2 < tolerances.MERGED_SSR
 
 
 # ---------------------------------------------------------------------------------------- numerical life
@@ -255,7 +256,7 @@ def test_a_layer_that_misses_its_merge_is_noticed(missing, monkeypatch):
     net = shatter(X, y, method="minority-merge")
     steps = steps_of(net, attempts)
     ratios = [worst_ratio(net, X, steps, layer) for layer in range(net.depth)]
-    assert max(ratios) <= 1 + 1e-6
+    assert max(ratios) <= 1 + tolerances.ERROR_RATIO
 
 
 def test_respacing_spreads_the_gap_between_unequal_labels():

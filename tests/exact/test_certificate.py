@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from lntheory.errors import FileFormatError, InvalidInputError, RefutedError, UndecidedError
 from lntheory.exact import Certificate, certificate, certify, data_sha256, ssr, ssr_enclosure, verify
 from lntheory.network import Layer, LNNet, enclosure
+from tests import tolerances
 from tests.highprecision import forward, margins
 from tests.problems import PROBLEMS, xor_net
 from tests.strategies import nets
@@ -86,7 +87,7 @@ def test_both_enclosures_prove_the_same(problem: tuple[LNNet, Any]) -> None:
         patch.setattr(enclosure, "propagation", enclosure.Balls)
         general = certify(net, X, y)
     assert (arcs.method, general.method) == tuple(certificate.METHODS[name] for name in ("arcs", "balls"))
-    assert np.allclose(arcs.margins, general.margins, rtol=2**-50, atol=0)
+    assert np.allclose(arcs.margins, general.margins, rtol=tolerances.ARC_MARGINS, atol=0)
     for name in ("ssr_after", "lssr_after"):
         a, b = getattr(arcs, name), getattr(general, name)
         if a is not None and b is not None:
@@ -102,7 +103,7 @@ def test_xor_by_integers() -> None:
     assert proved.ssr_after is not None
     assert proved.lssr_after is not None
     assert proved.ssr_after[0] == proved.lssr_after[0] == 0.0  # exactly zero is inside
-    assert proved.ssr_after[1] < 1e-60
+    assert proved.ssr_after[1] < tolerances.NARROW
     assert proved.lssr_after[1] <= proved.ssr_after[1]
 
 
@@ -266,12 +267,20 @@ def test_separability_after_is_enclosed(problem: tuple[LNNet, Any], seed: int) -
     points = np.array([[float(v) for v in forward(net, x)[0][-1]] for x in X])  # type: ignore[index]
     if proved.ssr_after is None or np.ptp(points, axis=0).max() < 1e-3:
         return
-    assert proved.ssr_after[0] - 1e-9 <= float_ssr(points, y) <= proved.ssr_after[1] + 1e-9
-    assert proved.ssr_after[1] - proved.ssr_after[0] < 1e-12
+    assert (
+        proved.ssr_after[0] - tolerances.FLOAT_SSR
+        <= float_ssr(points, y)
+        <= proved.ssr_after[1] + tolerances.FLOAT_SSR
+    )
+    assert proved.ssr_after[1] - proved.ssr_after[0] < tolerances.NARROW_SSR
     kept = points[:, ssr_enclosure.free_coordinates(net)]
     assert proved.lssr_after is not None
     if np.linalg.eigvalsh(np.atleast_2d(np.cov(kept.T)))[0] > 1e-6:
-        assert proved.lssr_after[0] - 1e-6 <= float_lssr(kept, y) <= proved.lssr_after[1] + 1e-6
+        assert (
+            proved.lssr_after[0] - tolerances.FLOAT_LSSR
+            <= float_lssr(kept, y)
+            <= proved.lssr_after[1] + tolerances.FLOAT_LSSR
+        )
 
 
 def test_lssr_after_is_narrow_in_the_plane() -> None:
@@ -288,7 +297,7 @@ def test_lssr_after_is_narrow_in_the_plane() -> None:
         proved = certify(net, X, y)
         assert proved.lssr_after is not None
         assert proved.ssr_after is not None
-        assert proved.lssr_after[1] - proved.lssr_after[0] < 1e-15
+        assert proved.lssr_after[1] - proved.lssr_after[0] < tolerances.NARROW_LSSR
         assert proved.lssr_after[1] < proved.ssr_after[0]
 
 

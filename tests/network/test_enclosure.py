@@ -19,6 +19,7 @@ from lntheory.exact.normalization import group_layer_norm, layer_norm, rms_norm
 from lntheory.network import Layer, LNNet, Normalization, enclosure
 from lntheory.network.enclosure import enclose
 from lntheory.network.numbers import as_integers
+from tests import tolerances
 from tests.highprecision import forward
 from tests.planar import E, look_from
 from tests.strategies import nets, norm_rows
@@ -187,7 +188,8 @@ def test_arcs_stay_narrow_where_balls_do_not(deep: Any, monkeypatch: pytest.Monk
     assert not arcs.lost
     for row, values in zip(arcs.points, truth, strict=True):
         assert all(
-            contains(ball, value) and ball.rad() < 1e-25 for ball, value in zip(row, values, strict=True)
+            contains(ball, value) and ball.rad() < tolerances.NARROW_BALL
+            for ball, value in zip(row, values, strict=True)
         )
     monkeypatch.setattr(enclosure, "propagation", enclosure.Balls)
     naive = enclose(net, X, precision=128)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputError, UndecidedError
 from lntheory.network import Layer, LNNet, Normalization
+from tests import tolerances
 from tests.highprecision import forward, margins
 from tests.problems import PROBLEMS, xor_net
 from tests.strategies import nets
@@ -228,8 +229,8 @@ def test_a_net_computes_what_it_says(problem: tuple[LNNet, Any]) -> None:
                     assert abs(mp.mpf(float(value)) - true) <= LAYER_NORM * largest + SUBNORMAL
     if net.normalization.eps == 0 and net.normalization.kind == "layer_norm":
         for points in trace:
-            assert np.abs(points.mean(axis=1)).max() < 1e-14
-            assert np.abs(points.std(axis=1) - 1).max() < 1e-14
+            assert np.abs(points.mean(axis=1)).max() < tolerances.POINT_STATISTICS
+            assert np.abs(points.std(axis=1) - 1).max() < tolerances.POINT_STATISTICS
 
 
 def test_xor() -> None:
@@ -325,7 +326,13 @@ def test_plain_scores_are_what_torch_would_do(problem: tuple[LNNet, Any]) -> Non
     plain = net.plain_scores(X)
     assert plain.dtype == np.float64
     assert (
-        np.allclose(plain.reshape(scores.shape), scores, rtol=1e-6, atol=1e-6, equal_nan=True)
+        np.allclose(
+            plain.reshape(scores.shape),
+            scores,
+            rtol=tolerances.FLOAT32_SCORES,
+            atol=tolerances.FLOAT32_SCORES,
+            equal_nan=True,
+        )
         or net.depth > 0
     )
     assert net.plain_scores(X, np.float32).dtype == np.float32

@@ -12,6 +12,7 @@ from lntheory import exact
 from lntheory.errors import DegenerateInputError, InvalidInputError
 from lntheory.network import Layer, LNNet, Normalization, enclosure
 from lntheory.network.roundoff import score_error
+from tests import tolerances
 from tests.planar import XOR_X, XOR_Y, xor_net
 from tests.strategies import nets
 
@@ -233,7 +234,7 @@ def test_a_cancelled_mean_is_not_vouched_for():
     """Deviations of 1 about a mean of 2**22: float32 rounds the mean by as much as matters."""
     net = LNNet([Layer([[1], [0], [-1]], [2.0**22] * 3)], Layer([[1, 0, -1]], [0]), [0, 1])
     assert np.isinf(score_error(net, [[1.0]], "float32")).all()
-    assert score_error(net, [[1.0]])[0] < 1e-6
+    assert score_error(net, [[1.0]])[0] < tolerances.SMALL_SCORE_ERROR
 
 
 def test_bad_input_is_named():

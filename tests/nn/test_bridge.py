@@ -36,6 +36,7 @@ from lntheory.nn import (  # noqa: E402
     make_norm,
     to_torch,
 )
+from tests import tolerances  # noqa: E402
 from tests.planar import XOR_X, XOR_Y, xor_net  # noqa: E402
 from tests.strategies import nets  # noqa: E402
 
@@ -396,7 +397,7 @@ def test_weights_of_norms_are_multiplied_in_exactly(name, dtype):
             if isinstance(part, nn.RMSNorm):
                 part.eps = given
     expected = scores(copy.deepcopy(module).double(), X)
-    np.testing.assert_allclose(net.decision_function(X), expected, rtol=0, atol=2.0**-40)
+    np.testing.assert_allclose(net.decision_function(X), expected, rtol=0, atol=tolerances.FROM_TORCH)
     y = net.predict(X)
     assert exact.certify(net, X, y).margin > 0
 

@@ -19,6 +19,7 @@ from lntheory.errors import DegenerateInputError, InvalidInputError  # noqa: E40
 from lntheory.network import Layer, LNNet, Normalization  # noqa: E402
 from lntheory.network.roundoff import score_error  # noqa: E402
 from lntheory.nn import export_onnx, from_torch, to_torch  # noqa: E402
+from tests import tolerances  # noqa: E402
 from tests.planar import XOR_X, XOR_Y, xor_net  # noqa: E402
 from tests.strategies import nets  # noqa: E402
 
@@ -135,7 +136,11 @@ def test_means_are_taken_away_before_squaring(run):
     """Deviations of 1 about a mean of 1e7: mean(x^2) - mean(x)^2 is wrong by 1e-2 in float64."""
     net = LNNet([Layer([[1], [0], [-1]], [1e7] * 3)], Layer([[1, 0, -1]], [0]), [0, 1])
     scores, _ = run(net, [[1.0]])
-    assert abs(scores[0, 0] - net.decision_function([[1.0]])[0]) <= 2 * score_error(net, [[1.0]])[0] < 1e-6
+    assert (
+        abs(scores[0, 0] - net.decision_function([[1.0]])[0])
+        <= 2 * score_error(net, [[1.0]])[0]
+        < tolerances.SMALL_SCORE_ERROR
+    )
 
 
 def test_a_corrupted_module_gives_other_labels(run):

@@ -26,10 +26,10 @@ from lntheory.nn.norms import (
     LayerNormPosition,
     Norm,
     RMSNorm,
-    make_norm,
 )
 from lntheory.nn.onnx import export_onnx
 from lntheory.nn.probes import NonlinearityProbe, SeparabilityProbe
+from lntheory.nn.registry import list_norms, make_norm
 from lntheory.nn.reports import (
     LayerNonlinearity,
     LayerSeparability,
@@ -60,6 +60,7 @@ __all__ = [
     "export_onnx",
     "export_program",
     "from_torch",
+    "list_norms",
     "make_norm",
     "swap_norms",
     "to_torch",

@@ -37,7 +37,6 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,7 +57,6 @@ __all__ = [
     "LayerNormPosition",
     "Norm",
     "RMSNorm",
-    "make_norm",
 ]
 
 Device = torch.device | str | int | None
@@ -88,6 +86,8 @@ class Norm(nn.Module):
     """Is the mean subtracted?"""
     per_position: ClassVar[bool] = False
     """Has each position its own statistics?"""
+    has_group_kernel: ClassVar[bool] = True
+    """Does torch's group_norm, which is faster on a CPU for small groups, compute the same?"""
 
     weight: nn.Parameter | None
     bias: nn.Parameter | None
@@ -107,7 +107,7 @@ class Norm(nn.Module):
         super().__init__()
         self.num_features, self.num_groups = num_features, num_groups
         self.group_size = num_features // num_groups
-        self.dim, self.eps = _as_dim(dim), as_eps(eps)
+        self.dim, self.eps = as_dim(dim), as_eps(eps)
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             value = nn.Parameter(torch.empty(num_features, device=device, dtype=dtype)) if wanted else None
             self.register_parameter(name, value)
@@ -144,7 +144,7 @@ class Norm(nn.Module):
         if positions and self._has_group_norm(x):
             return self._group_norm(x, weight, bias)
         rows = self._last_axis(x.reshape(x.shape[0], self.num_groups, self.group_size * positions))
-        return _affine(rows.reshape(x.shape), weight, bias, self.dim)
+        return apply_affine(rows.reshape(x.shape), weight, bias, self.dim)
 
     def _rows(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
         """Normalize each group of the last axis."""
@@ -154,10 +154,10 @@ class Norm(nn.Module):
             rows = x.reshape(-1, self.num_features)
             return self._group_norm(rows, weight, bias).reshape(x.shape)
         groups = x.reshape(*x.shape[:-1], self.num_groups, self.group_size)
-        return _affine(self._last_axis(groups).reshape(x.shape), weight, bias)
+        return apply_affine(self._last_axis(groups).reshape(x.shape), weight, bias)
 
     def _has_group_norm(self, x: Tensor) -> bool:
-        return self.centred and self.eps >= _TINY and x.device.type == "cpu"
+        return self.has_group_kernel and self.centred and self.eps >= _TINY and x.device.type == "cpu"
 
     def _group_norm(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
         """Normalize groups of axis 1 and all that is behind them, by torch's kernel for CPUs.
@@ -173,14 +173,18 @@ class Norm(nn.Module):
 
     def _last_axis(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         if self.eps >= _TINY:
-            return self._kernel(x, weight, bias)
+            return self.normalize_rows(x, weight, bias)
         # 0/0 stays out of the kernel, where it would spoil the gradient as well. NaN and infinities pass.
         constant = (x == x[..., :1] if self.centred else x == 0).all(dim=-1, keepdim=True)
         other = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype, device=x.device)
-        y = self._kernel(torch.where(constant, other, x), None, None)
-        return _affine(torch.where(constant, x - x, y), weight, bias)
+        y = self.normalize_rows(torch.where(constant, other, x), None, None)
+        return apply_affine(torch.where(constant, x - x, y), weight, bias)
 
-    def _kernel(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    def normalize_rows(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+        """Normalize the last axis and apply weight and bias: what a new norm has to say.
+
+        Where epsilon is zero, rows on which the quotient is 0/0 are kept away.
+        """
         shape = x.shape[-1:]
         if self.centred:
             return F.layer_norm(x, shape, weight, bias, self.eps)
@@ -352,7 +356,7 @@ class InstanceNorm(Norm):
         device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if _as_dim(dim) == 0:
+        if as_dim(dim) == 0:
             raise InvalidInputError(
                 "dim=0: instance normalization pools the positions of one channel, and a vector has only "
                 "one; pass dim=1, 2 or 3."
@@ -431,95 +435,7 @@ class FeatureBatchNorm(nn.BatchNorm1d):
         return super().forward(input.reshape(-1, self.num_features)).reshape(input.shape)
 
 
-_GROUPED: dict[str, Callable[..., nn.Module]] = {
-    "ln-g": GroupLayerNorm,
-    "ln-g-position": GroupLayerNormPosition,
-    "gn": GroupNorm,
-    "rms-g": GroupRMSNorm,
-}
-_UNGROUPED: dict[str, Callable[..., nn.Module]] = {
-    "ln": LayerNorm,
-    "ln-position": LayerNormPosition,
-    "in": InstanceNorm,
-    "rms": RMSNorm,
-}
-_BATCH: tuple[Callable[..., nn.Module], ...] = (
-    FeatureBatchNorm,
-    nn.BatchNorm1d,
-    nn.BatchNorm2d,
-    nn.BatchNorm3d,
-)
-
-KINDS = (*_UNGROUPED, *_GROUPED, "bn", "none")
-"""The names that `make_norm` knows."""
-
-
-def make_norm(
-    kind: str,
-    num_features: int,
-    *,
-    num_groups: int | None = None,
-    group_size: int | None = None,
-    eps: float = 1e-5,
-    affine: bool = True,
-    dim: int = 0,
-    device: Device = None,
-    dtype: torch.dtype | None = None,
-) -> nn.Module:
-    """Make the norm of a name: the one factory that every model uses.
-
-    Parameters
-    ----------
-    kind : str
-        ``"ln"``, ``"ln-position"``, ``"ln-g"``, ``"ln-g-position"``, ``"gn"``, ``"in"``, ``"rms"`` or
-        ``"rms-g"``; ``"bn"`` for torch's batch normalization; ``"none"`` for the identity.
-    num_features : int
-    num_groups, group_size : int, optional
-        Exactly one of them for ``"ln-g"``, ``"ln-g-position"``, ``"gn"`` and ``"rms-g"``, none for the rest.
-    eps : float, default 1e-5
-        For every kind, RMSNorm included, whose default in torch depends on the type.
-    affine : bool, default True
-    dim : {0, 1, 2, 3}, default 0
-        Axes after the channels: 2 for images, 0 for vectors and sequences with features last.
-    device, dtype
-        Of the parameters.
-
-    Returns
-    -------
-    Module
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown kind, groups that do not divide the features or that the kind has not.
-
-    Examples
-    --------
-    >>> make_norm("ln-g", 256, num_groups=32)
-    GroupLayerNorm(256, num_groups=32, dim=0, eps=1e-05, affine=True, bias=True)
-    >>> make_norm("bn", 64, dim=2)
-    BatchNorm2d(64, eps=1e-05, momentum=0.1, affine=True, ...track_running_stats=True)
-    """
-    options: dict[str, Any] = {"eps": as_eps(eps), "affine": affine, "device": device, "dtype": dtype}
-    dim = _as_dim(dim)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InvalidInputError(f"The norm {excerpt(kind)} is not known; choose one of {', '.join(KINDS)}.")
-    if kind in _GROUPED:
-        return _GROUPED[kind](num_features, num_groups=num_groups, group_size=group_size, dim=dim, **options)
-    if num_groups is not None or group_size is not None:
-        raise InvalidInputError(
-            f"num_groups={excerpt(num_groups)} and group_size={excerpt(group_size)} mean nothing to the norm "
-            f"{kind!r}; leave them out or choose one of {', '.join(_GROUPED)}."
-        )
-    size = as_count(num_features, "num_features", 1)
-    if kind == "none":
-        return nn.Identity()
-    if kind == "bn":
-        return _BATCH[dim](size, **options)
-    return _UNGROUPED[kind](size, dim=dim, **options)
-
-
-def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None, dim: int = 0) -> Tensor:
+def apply_affine(y: Tensor, weight: Tensor | None, bias: Tensor | None, dim: int = 0) -> Tensor:
     """Apply weight and bias of each feature, behind which there are `dim` axes."""
     shape = (-1, *(1,) * dim)
     if weight is None:
@@ -544,7 +460,7 @@ def _check_input(x: Tensor, num_features: int, dim: int, layer: str) -> None:
     )
 
 
-def _as_dim(dim: Any) -> int:
+def as_dim(dim: Any) -> int:
     if isinstance(dim, bool) or dim not in range(len(_LAYOUTS)):
         raise InvalidInputError(
             f"dim={excerpt(dim)}; pass the number of axes after the channels: 2 for images (N, C, H, W), "

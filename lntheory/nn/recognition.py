@@ -13,39 +13,20 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from lntheory.errors import InvalidInputError
+from lntheory.nn import registry
 from lntheory.nn.norms import (
-    GroupLayerNorm,
-    GroupLayerNormPosition,
-    GroupNorm,
-    GroupRMSNorm,
-    InstanceNorm,
-    LayerNorm,
-    LayerNormPosition,
     Norm,
-    RMSNorm,
 )
 
 __all__ = ["NormDescription", "describe", "looks_like_a_norm", "require_initialized"]
 
-NormKind = Literal["ln", "ln-position", "ln-g", "ln-g-position", "gn", "in", "rms", "rms-g", "bn"]
-
-_OURS: dict[type[nn.Module], NormKind] = {
-    LayerNorm: "ln",
-    LayerNormPosition: "ln-position",
-    GroupLayerNorm: "ln-g",
-    GroupLayerNormPosition: "ln-g-position",
-    GroupNorm: "gn",
-    InstanceNorm: "in",
-    RMSNorm: "rms",
-    GroupRMSNorm: "rms-g",
-}
 _BATCH: dict[type[nn.Module], int | None] = {
     nn.BatchNorm1d: None,
     nn.BatchNorm2d: 2,
@@ -70,7 +51,7 @@ class NormDescription:
     eps : float
     """
 
-    kind: NormKind
+    kind: str
     num_features: int
     num_groups: int
     dim: int | None
@@ -107,10 +88,10 @@ def describe(module: nn.Module) -> NormDescription:
 
 
 def _describe_ours(module: nn.Module) -> NormDescription | None:
-    kind = _OURS.get(type(module))
-    if kind is None or not isinstance(module, Norm):
+    kinds = [kind for kind, entry in registry.NORMS.items() if entry.make is type(module)]
+    if not kinds or not isinstance(module, Norm):
         return None
-    return NormDescription(kind, module.num_features, module.num_groups, module.dim, module.eps)
+    return NormDescription(kinds[0], module.num_features, module.num_groups, module.dim, module.eps)
 
 
 def _describe_torch(module: nn.Module) -> NormDescription | None:
@@ -122,7 +103,7 @@ def _describe_torch(module: nn.Module) -> NormDescription | None:
                 f"it normalizes over {len(shape)} axes, {shape}, with a weight for every element; "
                 "ours have one a feature"
             )
-        name: NormKind = "ln" if kind is nn.LayerNorm else "rms"
+        name: str = "ln" if kind is nn.LayerNorm else "rms"
         return NormDescription(name, shape[0], 1, 0, _eps(module))
     if isinstance(module, nn.GroupNorm) and kind is nn.GroupNorm:
         return NormDescription("gn", module.num_channels, module.num_groups, None, module.eps)
@@ -163,7 +144,7 @@ def _describe_by_trial(module: nn.Module) -> NormDescription:
     return NormDescription(kind, int(shape[0]), 1, 0, eps)
 
 
-def _tried(module: nn.Module, n_features: int, eps: float) -> NormKind | None:
+def _tried(module: nn.Module, n_features: int, eps: float) -> str | None:
     """The kind that a copy with random parameters agrees with, on the CPU."""
     trial = copy.deepcopy(module).to("cpu", torch.float32).eval()
     generator = torch.Generator().manual_seed(0)

@@ -24,8 +24,9 @@ from torch.nn.utils import parametrize
 
 from lntheory.base.markdown import markdown_table
 from lntheory.errors import InvalidInputError, excerpt
-from lntheory.nn.norms import KINDS, make_norm
+from lntheory.nn import registry
 from lntheory.nn.recognition import NormDescription, describe, looks_like_a_norm, require_initialized
+from lntheory.nn.registry import make_norm
 
 __all__ = ["NormSwap", "SwapReport", "swap_norms"]
 
@@ -208,16 +209,16 @@ def _maker(target: Target, options: dict[str, Any]) -> Callable[[nn.Module], nn.
     if not isinstance(target, str):
         if not callable(target):
             raise InvalidInputError(
-                f"target is {excerpt(target)}; pass a kind ({', '.join(KINDS)}) or a callable."
+                f"target is {excerpt(target)}; pass a kind ({', '.join(registry.NORMS)}) or a callable."
             )
         if options:
             raise InvalidInputError(
                 f"options {sorted(options)} are for kinds; a callable target makes its modules itself."
             )
         return target
-    if target not in KINDS:
+    if target not in registry.NORMS:
         raise InvalidInputError(
-            f"target is {excerpt(target)}; choose one of {', '.join(KINDS)}, or pass a callable."
+            f"target is {excerpt(target)}; choose one of {', '.join(registry.NORMS)}, or pass a callable."
         )
     unknown = sorted(set(options) - {"num_groups", "group_size", "eps", "dim"})
     if unknown:

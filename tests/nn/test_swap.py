@@ -14,8 +14,9 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from lntheory.errors import InvalidInputError  # noqa: E402
-from lntheory.nn.norms import GroupLayerNorm, GroupLayerNormPosition, GroupNorm, make_norm  # noqa: E402
+from lntheory.nn.norms import GroupLayerNorm, GroupLayerNormPosition, GroupNorm  # noqa: E402
 from lntheory.nn.recognition import describe  # noqa: E402
+from lntheory.nn.registry import make_norm  # noqa: E402
 from lntheory.nn.swap import swap_norms  # noqa: E402
 
 torch.set_num_threads(1)

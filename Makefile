@@ -10,7 +10,7 @@ PYTEST_WORKERS ?= 2
 # The matrices here are small: more BLAS threads than workers only make them wait for each other.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help run test lint bench docs mutants clean
+.PHONY: help run test lint bench docs package mutants clean
 
 help:
 	@echo "make run    fit all 1,797 digits with random labels by a certified width-3 LN-Net -> out/digits"
@@ -18,6 +18,7 @@ help:
 	@echo "make lint   formatting, lint and types only"
 	@echo "make bench  the benchmarks -> benchmarks/RESULTS.md (torch, if installed, for one page)"
 	@echo "make docs   the claims proved, the notebooks run, the site built -> docs/_build/html"
+	@echo "make package  wheel and sources -> dist; the wheel tried in an empty environment, the sources by their tests"
 	@echo "make mutants [MUTANTS='lntheory.exact.rational.*']  do the tests notice a changed program? hours for all"
 	@echo "make clean  remove caches, outputs and the virtual environment"
 
@@ -45,12 +46,15 @@ $(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e ".[docs]"
 	touch $@
 
+package:
+	$(PYTHON) .ci/package.py dist
+
 mutants: $(READY)
 	HYPOTHESIS_PROFILE=ci $(BIN)/mutmut run --max-children $(PYTEST_WORKERS) $(MUTANTS) || true
 	$(BIN)/mutmut results
 
 # The stamps are written last, so an interrupted installation starts again. The library alone does without torch.
-$(CORE): pyproject.toml constraints.txt
+$(CORE): pyproject.toml setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "lntheory needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

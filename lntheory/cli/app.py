@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["--version"])
-    lntheory 0.1.0
+    lntheory 0.2.0
     0
     """
     return run(app, "lntheory", argv, interrupted=_interrupted)

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
+INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 TESTS = (
     "tests/test_normalization.py",
     "tests/test_separability.py",
@@ -50,8 +51,7 @@ def environment(folder: Path, *requirements: object) -> Path:
     """The interpreter of a new environment that holds these requirements and nothing else."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    quiet = ("--quiet", "--disable-pip-version-check")
-    run(python, "-m", "pip", "install", *quiet, "-c", CONSTRAINTS, *requirements, cwd=folder)
+    run(python, *INSTALL, "-c", CONSTRAINTS, *requirements, cwd=folder)
     return python
 
 
@@ -76,6 +76,7 @@ def try_sources(python: Path, sources: Path, work: Path) -> None:
     for needed in ("Makefile", "constraints.txt", "CITATION.cff", "docs/conf.py", "notebooks/01_xor.ipynb"):
         if not (folder / needed).is_file():
             raise SystemExit(f"{sources.name} lacks {needed}; see MANIFEST.in")
+    run(python, *INSTALL, "--no-deps", "-e", folder, cwd=folder)
     run(python, "-m", "pytest", "-q", *TESTS, cwd=folder, expected="passed")
 
 

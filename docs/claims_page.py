@@ -11,10 +11,14 @@ Claim = Mapping[str, Any]
 HEAD = """\
 # Claims
 
-Every theorem that the library rests on is written once, and proof, exact instances and property tests are
-made of that. This page is what `python -m proofs_checks --json` found when the site was built. Beside each
-claim stands its *false twin*, a nearby false statement: the very checkers that accept the claim were seen to
-refuse it.
+Every theorem that the library rests on is written once; its proof, its exact instances and its property tests
+are run on that one statement. This page is the report of `python -m proofs_checks --json` from when the site
+was built. Beside each claim stands its *false twin*, a nearby false statement: the checkers that accept the
+claim were seen to refuse the twin.
+
+"Computed" lists what a check computed: a formula or a number, how many residuals of identities are 0, how
+often the solver answered *unsat* when it was asked for a counterexample, how many nets were built and
+certified.
 
 How a claim was established, strongest first:
 

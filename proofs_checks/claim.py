@@ -40,7 +40,7 @@ F = TypeVar("F")
 
 
 class Topic(StrEnum):
-    """Chapters, in the order of the table."""
+    """The chapters of the table, in its order."""
 
     SEPARABILITY = "separability"
     NORMALIZATION = "normalization"
@@ -83,7 +83,7 @@ class Theory(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What came out, best first. Only `PROVED` is a theorem."""
+    """What a check concluded, best first. Only `PROVED` makes a theorem."""
 
     PROVED = "proved"
     HOLDS_ON_SAMPLES = "holds on samples"

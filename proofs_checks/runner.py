@@ -116,7 +116,8 @@ def run(
 
 
 def table(results: Sequence[Result], width: int | None = None) -> Table:
-    """One row a claim; where `width` columns cannot hold all, source and values go below the name."""
+    """One row a claim. Where `width` columns cannot hold everything, source and values stand below the
+    name."""
     shown = _wide_table(results) if width is None or width >= _WIDE else _narrow_table(results, width)
     claims = _counted(result.evidence for result in results)
     twins = _counted(result.twin for result in results)
@@ -174,7 +175,7 @@ def _outcome(result: Result) -> tuple[Text, Text]:
 
 
 def values(result: Result) -> dict[str, Any]:
-    """A result for programs."""
+    """The fields of a result for programs, as JSON takes them."""
     claim, evidence, twin = result.claim, result.evidence, result.twin
     return {
         "name": claim.name,
@@ -199,7 +200,7 @@ def values(result: Result) -> dict[str, Any]:
 
 
 def _check_named(name: str, deep: bool) -> tuple[str, Evidence, Evidence, int, float]:
-    """What a worker sends back: claims hold functions, which do not travel."""
+    """What a worker process sends back; a claim holds functions, which cannot be pickled."""
     result = check(find(name), deep=deep)
     return name, result.evidence, result.twin, result.n_instances, result.seconds
 

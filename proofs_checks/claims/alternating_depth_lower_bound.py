@@ -70,7 +70,8 @@ def _half_planes() -> Evidence:
 
 
 def _at_most_two_on_a_line() -> Evidence:
-    """On the circle an affine function is a quadratic in t = tan(angle/2): two zeros at most, or constant."""
+    """On the circle an affine function is a quadratic in t = tan(angle/2) over 1 + t^2. So it has at most two
+    zeros, or is zero everywhere."""
     a, b, c, t = symbols("a b c t")
     x, y = circle_point(t)
     quadratic = (c - a) * t**2 + 2 * b * t + (c + a)
@@ -78,7 +79,7 @@ def _at_most_two_on_a_line() -> Evidence:
 
 
 def _half_plane_takes_a_run() -> Evidence:
-    """Counter-clockwise p, q, r, s in convex position: the diagonals cross."""
+    """The diagonals p r and q s of points that are counter-clockwise and in convex position cross."""
     p, q, r, s = (symbols(f"{name}:2") for name in "pqrs")
     weights = area(q, r, s), area(p, q, s), area(p, r, s), area(p, q, r)
     pairs = [(weights[0] * p[i] + weights[1] * r[i], weights[2] * q[i] + weights[3] * s[i]) for i in range(2)]
@@ -99,7 +100,8 @@ def _no_alternation() -> Evidence:
 
 
 def _runs_meet(factor: int, n: int) -> Evidence:
-    """Cyclic runs of n points, each starting once at most: how often their intersection and union start."""
+    """Two cyclic runs of n points start at most once each; their intersection and their union start at most
+    `factor` times."""
 
     def statement(z3: Any) -> Any:
         one, two = ([z3.Bool(f"{name}{i}") for i in range(n)] for name in "pq")
@@ -116,7 +118,8 @@ def _runs_meet(factor: int, n: int) -> Evidence:
 
 
 def _runs_start_where_one_starts() -> Evidence:
-    """Any n: in1, in2 say that a point lies in the two runs, pre1, pre2 that the one before it does."""
+    """For any number of points. in1 and in2 say that a point lies in the one run and in the other; pre1 and
+    pre2 say the same of the point before it."""
 
     def statement(z3: Any) -> Any:
         in1, in2, pre1, pre2 = z3.Bools("in1 in2 pre1 pre2")
@@ -131,7 +134,8 @@ def _runs_start_where_one_starts() -> Evidence:
 
 
 def least_depth(factor: int, m: int) -> float:
-    """How many layers it takes to have floor(m/2) runs; infinitely many if layers do not multiply them."""
+    """The number of layers after which there can be floor(m/2) runs; infinite if a layer multiplies them by
+    1."""
     runs, depth = 1, 0
     while runs < m // 2:
         if factor == 1:
@@ -146,7 +150,7 @@ def formula(m: int) -> int:
 
 
 def examples(factor: int) -> Iterator[Instance]:
-    """The formula against the recursion; and no net that the library builds is shallower."""
+    """The formula agrees with the recursion, and no net that the library builds is shallower."""
     agreeing = sum(least_depth(factor, m) == formula(m) for m in range(4, 2000))
     yield Instance("least L with 2^L >= floor(m/2) is the formula, 4 <= m < 2000", agreeing, 1996)
     for m in (4, 5, 6, 8, 9, 12):

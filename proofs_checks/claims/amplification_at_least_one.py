@@ -24,7 +24,7 @@ from ..tools.solver import for_all
 
 
 def proof(theory: Theory) -> Evidence:
-    """g (d - 2g) >= d - 2 over the numbers of the theory, as the negation is unsatisfiable.
+    """The negation of g (d - 2g) >= d - 2 is unsatisfiable over the numbers of the theory.
 
     The factors (g - 1) (g (c - 2) - 2), c = d/g, show why: g >= 2 and c >= 3 make both at least 0 and g = 1
     makes the first 0, while 1 < g < 2/(c - 2) makes them differ in sign: no integer lies there.

@@ -54,7 +54,8 @@ def _factor(size: int) -> Fraction:
 
 
 def _order(first: Sizes) -> Evidence:
-    """The leading sizes fall strictly, down to 7; 6 is left out: it ties with 3, a divisor if 6 is one."""
+    """The factors of the leading sizes fall strictly, down to that of 7. Size 6 may be left out: its factor
+    is that of size 3, and 3 divides whatever 6 divides."""
     sizes = (*first, 7)
     factors = ", ".join(f"{_factor(size)} for groups of {size}" for size in sizes)
     wrong = next(((p, q) for p, q in pairwise(sizes) if not _factor(p) > _factor(q)), None)
@@ -67,12 +68,12 @@ def _order(first: Sizes) -> Evidence:
 
 
 def chosen(first: Sizes, d: int) -> int:
-    """The number of groups by the first size that divides d."""
+    """The number of groups whose size is the first in the order that divides d."""
     return next(d // size for size in chain(first, range(7, d + 1)) if d % size == 0)
 
 
 def examples(first: Sizes) -> Iterator[Instance]:
-    """Every divisor tried, for every d up to 300, and the library's own choice."""
+    """For every d up to 300, the largest bound over all divisors, and the library's own choice."""
     for d in range(3, 301):
         largest = max(amplification_bound(d, g) for g in range(1, d // 2 + 1) if d % g == 0)
         yield Instance(f"d = {d}", amplification_bound(d, chosen(first, d)), largest)

@@ -35,7 +35,7 @@ def proof(best: Best) -> Evidence:
 
 
 def examples(best: Best) -> Iterator[Instance]:
-    """Against every divisor, where the best g is one."""
+    """The bound at the best g against the bounds at all divisors, for those d that the best g divides."""
     for d in range(4, 200):
         g = Fraction(best(Fraction(d)))
         if g.denominator == 1 and d % g == 0:

@@ -59,7 +59,7 @@ def proof(bound: Bound) -> Evidence:
 
 
 def _ratio(d: Any, g: Any, s: Any) -> Evidence:
-    """The indicators' ratio in units of s: one group's part, so that the parts add up for symbolic g."""
+    """One group's part of the ratio of the indicators; as the parts add up, g may be a symbol."""
     (t,) = symbols("t", positive=True)
     part = 3 * (d / g - 2) / (d / g) / t**2
     whole = 3 * (d - 2) / d / s**2
@@ -79,7 +79,8 @@ def _total_variance() -> Evidence:
 
 
 def _attained(bound: Bound) -> Evidence:
-    """Equal groups: for symbolic d it is the line above; here on concrete rows, by the library's value."""
+    """Equal groups attain the bound: here concrete rows, by the library's value. (For symbolic d this is the
+    identity of the least value in `proof`.)"""
     attained = 0
     for row, n_groups in _EQUAL:
         ratio, claimed = exact.amplification(row, n_groups), _value(bound, row, n_groups)

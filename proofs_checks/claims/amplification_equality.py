@@ -55,7 +55,8 @@ def proof(shared: Shared) -> Evidence:
 
 
 def _vanishes_only_at(term: Any, zero: Any, text: str) -> Evidence:
-    """term = zero^n times a factor of one sign, all symbols being positive, and is itself not negative."""
+    """The term is a power of `zero` times a positive factor, for positive symbols, and it is never
+    negative."""
     cofactor = sp.factor(term)
     while cofactor.is_positive is None and sp.rem(sp.numer(cofactor), zero) == 0:
         cofactor = sp.factor(cofactor / zero)
@@ -79,7 +80,7 @@ def holds(shared: Shared, row: list[int], n_groups: int) -> bool:
 
 
 def examples(shared: Shared) -> Iterator[Instance]:
-    """Rows with both, one and none in common."""
+    """Rows whose groups share mean and variance, one of the two, and neither."""
     for row in (
         [1, 2, 3, 3, 1, 2],  # the same entries
         [0, 0, 3, 2, 2, -1],  # reflected: mean 1, variance 2

@@ -87,7 +87,8 @@ def _zero_has_error_one() -> Evidence:
 
 
 def examples(n_turns: int) -> Iterator[Instance]:
-    """The target changes direction more often than is allowed, on the five points and in between."""
+    """The target changes direction more often than is allowed, and has the values of TARGET at the five
+    points."""
     x = sp.Symbol("x", real=True)
     inner = sp.solveset(sp.sin(sp.pi * x), x, sp.Interval.open(-2, 2))
     yield Instance("turning points of cos(pi x) inside", n_turns, len(inner), "<")

@@ -46,7 +46,7 @@ def proof(negative: Quadrants) -> Evidence:
 
 
 def examples(negative: Quadrants) -> Iterator[Instance]:
-    """The explicit net on points of the circle, in runs of one to three points, certified."""
+    """The explicit net is certified on points of the circle in four runs of one to three points each."""
     generator = np.random.default_rng(0)
     for sizes in ([1, 1, 1, 1], [2, 1, 3, 1], [3, 2, 1, 2]):
         angles = np.sort(generator.uniform(-3.0, 2.5, sum(sizes)))

@@ -16,7 +16,8 @@ from ..tools.identities import identity, symbols
 
 
 def proof(size: int) -> Evidence:
-    """Squared outputs are 1 where defined; the Hessian vanishes for all x, and the bound for every d."""
+    """The squared outputs are 1 wherever LN is defined; the Hessian is 0 for all x, and the bound is 0 for
+    every d."""
     x = symbols(f"x:{size}")
     mean = sum(x) / sp.Integer(size)
     variance = sum((v - mean) ** 2 for v in x) / size

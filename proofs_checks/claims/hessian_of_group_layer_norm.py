@@ -26,7 +26,8 @@ Coefficient = Callable[[Any, Any], Any]
 
 
 def proof(coefficient: Coefficient) -> Evidence:
-    """A group's outputs depend on the group alone, so indicators add up; LN's on c = d/g features each."""
+    """A group's outputs depend on the group alone, so the indicator is the sum of those of LN on the groups,
+    each of c = d/g features."""
     (variance,) = symbols("v", positive=True)
     n_groups = sp.Symbol("g", positive=True, integer=True)
     size = SIZE / n_groups
@@ -51,7 +52,7 @@ def proof(coefficient: Coefficient) -> Evidence:
 
 
 def examples(coefficient: Coefficient) -> Iterator[Instance]:
-    """Against truncated power series, and the library's own value."""
+    """The formula against truncated power series, and against the library's own value."""
     cases = [([1, 4, 2, 0], 2), ([1, 2, 3, 10, 20, 30], 2), ([3, -1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], 3)]
     for row, n_groups in cases:
         claimed = _claimed(coefficient, row, n_groups)

@@ -26,7 +26,8 @@ Coefficient = Callable[[Any], Any]
 
 
 def proof(coefficient: Coefficient) -> Evidence:
-    """Scaling after the centering projection, of rank d - 1; then whole outputs differentiated for d <= 8."""
+    """LN is scaling after the centering projection, which has rank d - 1. For d <= 8 whole outputs are
+    differentiated as well."""
     centering = IdentityPlusOnes(1, -1 / SIZE)
     (variance,) = symbols("v", positive=True)
     trace = SIZE * sum(centering.pair())
@@ -50,7 +51,7 @@ def proof(coefficient: Coefficient) -> Evidence:
 
 
 def examples(coefficient: Coefficient) -> Iterator[Instance]:
-    """Against truncated power series, and the library's own value."""
+    """The formula against truncated power series, and against the library's own value."""
     for row in ([1, 4], [1, 2, 3], [3, -1, 4, 1], [0, 0, 0, 0, 5], [10**20, 10**20 + 1, 10**20 + 3]):
         yield Instance(f"x = {row}, power series", indicator_at(row), _claimed(coefficient, row))
         yield Instance(f"x = {row}, library", exact.hessian_indicator(row), _claimed(coefficient, row))

@@ -26,7 +26,8 @@ Coefficient = Callable[[Any], Any]
 
 
 def proof(coefficient: Coefficient) -> Evidence:
-    """Scaling alone, P = I of rank d; then whole outputs differentiated for d <= 8."""
+    """RMSNorm is scaling alone: the projection is P = I, of rank d. For d <= 8 whole outputs are
+    differentiated as well."""
     (square,) = symbols("q", positive=True)
     # RMSNorm = sqrt(d) n and |x|^2 = d rms^2.
     indicator = SIZE * sum_of_squares(3, SIZE) / (SIZE * square) ** 2
@@ -49,7 +50,7 @@ def proof(coefficient: Coefficient) -> Evidence:
 
 
 def examples(coefficient: Coefficient) -> Iterator[Instance]:
-    """Against truncated power series, and the library's own value."""
+    """The formula against truncated power series, and against the library's own value."""
     for row in ([7], [1, 4], [1, 2, 3], [3, -1, 4, 1], [0, 0, 0, 0, 5]):
         claimed = _claimed(coefficient, row)
         yield Instance(f"x = {row}, power series", indicator_at(row, centre=False), claimed)

@@ -13,7 +13,8 @@ from ..tools.identities import identity
 
 
 def proof(weight: int) -> Evidence:
-    """The entry formula for free entries of P and u; the contraction for a symbolic rank."""
+    """The entries of the Hessian are derived for symbolic entries of P and u; the sum of their squares is a
+    contraction that holds for a symbolic rank."""
     rank = sp.Symbol("D", positive=True)
     total = sp.expand(sum_of_squares(weight, rank))
     return combine(
@@ -31,7 +32,8 @@ def proof(weight: int) -> Evidence:
 
 
 def examples(weight: int) -> Iterator[Instance]:
-    """Against truncated power series; f = sqrt(c) n, so the indicator is c times the sum, |u|^2 = S."""
+    """The sum against truncated power series: LN's outputs are sqrt(c) n, so its indicator is c times the
+    sum, divided by S^2 with S = |u|^2."""
     for row in ([1, 5], [3, -1, 4], [2, 7, 1, 8, 2], [0, 0, 0, 0, 0, 1]):
         d = len(row)
         mean = Fraction(sum(row), d)

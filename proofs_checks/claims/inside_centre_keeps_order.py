@@ -91,7 +91,7 @@ def examples(location: Location) -> Iterator[Instance]:
 
 
 def _kept(points: list[Any], o: Any) -> int:
-    """How many of the triples are counter-clockwise as seen from o."""
+    """The number of triples that are counter-clockwise as seen from o."""
     u = [minus(p, o) for p in points]
     return sum(counter_clockwise(u[i], u[j], u[k]) for k in range(len(u)) for j in range(k) for i in range(j))
 

@@ -47,7 +47,7 @@ def _by_coordinates(eps: Fraction, d: int) -> Evidence:
 
 
 def examples(eps: Fraction) -> Iterator[Instance]:
-    """Rows whose deviation is rational, so that LN is."""
+    """Rows whose standard deviation is rational, so that LN of them is rational as well."""
     for row in ([1, -1], [5, 5, 5, 9], [0, 0, 0, 0, 1, 1, 1, 1], [3, -3, 3, -3, 0, 0, 0, 0, 0, 0]):
         once = _normalized([sp.Integer(v) for v in row], eps)
         yield Instance(f"x = {row}", [sp.simplify(v) for v in _normalized(once, eps)], once)
@@ -68,7 +68,8 @@ def _strategy() -> Any:
 
 
 def _holds(eps: Fraction, row: list[int]) -> bool:
-    """In squares with signs: y_i^2 = u_i^2/(v + eps), and again."""
+    """Whether a second LN changes nothing, compared by the signs and squares of the entries,
+    y_i^2 = u_i^2/(v + eps)."""
     mean = Fraction(sum(row), len(row))
     u = [v - mean for v in row]
     once = [w * w / (_mean_square(u) + eps) for w in u]

@@ -12,7 +12,8 @@ from ..tools.identity_plus_ones import SIZE, IdentityPlusOnes, dense
 
 
 def proof(centering: IdentityPlusOnes) -> Evidence:
-    """For every d in the algebra of a I + b J; then coordinate by coordinate for d <= 8."""
+    """The identities of P hold for every d in the algebra of the matrices a I + b J; for d <= 8 they are also
+    written out in coordinates."""
     nothing = IdentityPlusOnes(0, 0).pair()
     return combine(
         [
@@ -35,7 +36,7 @@ def _by_coordinates(centering: IdentityPlusOnes, d: int) -> Evidence:
 
 
 def examples(centering: IdentityPlusOnes) -> Iterator[Instance]:
-    """LN(x)^2, entry by entry with its sign, for concrete rows."""
+    """The signs and squares of the entries of LN(x), for concrete rows."""
     for row in ([1, 2], [3, -1, 4], [2, 7, 1, 8], [0, 0, 0, 0, 5]):
         x, d = sp.Matrix(row), len(row)
         u = dense(centering, d) * x

@@ -35,7 +35,7 @@ def _scale(scales: Scales) -> Evidence:
 
 
 def _shift() -> Evidence:
-    """P applied to 1 1^T is 0: as every shift b 1 is a column of multiples of it."""
+    """P times 1 1^T is 0; a shift b 1 is b times a column of 1 1^T."""
     return identity(
         (IdentityPlusOnes(1, -1 / SIZE) @ IdentityPlusOnes(0, 1)).pair(),
         IdentityPlusOnes(0, 0).pair(),
@@ -44,7 +44,7 @@ def _shift() -> Evidence:
 
 
 def _by_coordinates(d: int) -> Evidence:
-    """Centred values get the factor a, the variance a^2."""
+    """Centred values are multiplied by a, and the variance by a^2."""
     x, (a, b) = symbols(f"x:{d}"), symbols("a b")
     image = [a * v + b for v in x]
     mean, image_mean = sum(x) / d, sum(image) / d
@@ -55,7 +55,7 @@ def _by_coordinates(d: int) -> Evidence:
 
 
 def examples(scales: Scales) -> Iterator[Instance]:
-    """Concrete rows, scales and shifts; those scales that are claimed."""
+    """Concrete rows and shifts, with those scales for which the claim is made."""
     for row in ([1, 2], [3, -1, 4], [2, 7, 1, 8]):
         for a, b in ((3, 5), (Fraction(1, 10**9), 10**9), (-2, 1)):
             if scales(a):

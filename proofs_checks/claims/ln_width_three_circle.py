@@ -17,7 +17,8 @@ BASIS = sp.Matrix([[1, 1], [-1, 1], [0, -2]]) * sp.diag(1 / sp.sqrt(2), 1 / sp.s
 
 
 def proof(square: int) -> Evidence:
-    """Into the circle; onto it, as its points are their own images; and LN(E u) = sqrt(3) E u/|u|."""
+    """LN maps into the circle; it maps onto the circle, for the circle's points are their own images; and
+    LN(E u) = sqrt(3) E u/|u|."""
     return combine(
         [_into(square), _onto(square), _planar(square)],
         claimed=f"LN(R^3) = the circle of radius sqrt({square}) in the plane orthogonal to (1, 1, 1)",

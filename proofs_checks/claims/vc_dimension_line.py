@@ -14,12 +14,12 @@ Samples = Callable[[int], int]
 
 
 def proof(n_samples: Samples) -> Evidence:
-    """The rarer label of 2L + 1 samples has at most L of them, and needs k layers."""
+    """At most k = L of 2L + 1 samples have the rarer label, and k layers fit them."""
     return _proof(n_samples, range(4))
 
 
 def deep(n_samples: Samples) -> Evidence:
-    """Up to five layers: 11 points, 1,024 pairs of labelings."""
+    """The same up to five layers: 11 points and 1,024 pairs of labelings."""
     return _proof(n_samples, range(6))
 
 

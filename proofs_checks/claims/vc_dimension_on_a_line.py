@@ -39,7 +39,7 @@ def proof(bound: Bound) -> Evidence:
 
 
 def deep(bound: Bound) -> Evidence:
-    """Three layers as well: 9 points, 256 pairs of labelings."""
+    """The same for three layers too: 9 points and 256 pairs of labelings."""
     return _proof(bound, (1, 2, 3))
 
 
@@ -62,7 +62,7 @@ def _ends_are_passed_once() -> Evidence:
 
 
 def _exact(bound: Bound, depth: int) -> Evidence:
-    """All labelings of 2^L + 1 points, built and certified: what is claimed may be no less, and no more."""
+    """A net for every labeling of 2^L + 1 points is built and certified; the bound has to be that number."""
     with TemporaryDirectory() as folder:
         most = vc.build_lower_bound(
             depth, 1, path=Path(folder, "r.json.gz"), n_samples=2**depth + 1

@@ -29,7 +29,8 @@ MOST = 6
 
 
 def proof(dimension: int) -> Evidence:
-    """What one layer does to finitely many points, two half-planes do, and orientations decide which.
+    """The labelings that one layer realises are those that two half-planes realise, and the orientations of
+    the triples of points decide which those are.
 
     ```
          `.     .´
@@ -57,7 +58,7 @@ def _cone(z3: Any) -> Any:
 
 
 def _shattered(dimension: int) -> Evidence:
-    """All labelings of six points, built and certified."""
+    """A net for every labeling of six points is built and certified."""
     with TemporaryDirectory() as folder:
         record = vc.build_lower_bound(1, 2, path=Path(folder, "r.json.gz"), n_samples=MOST)
     verdict = Verdict.PROVED if record.n_samples <= dimension else Verdict.REFUTED
@@ -86,7 +87,7 @@ def _none_of_more(dimension: int) -> Evidence:
 
 
 def examples(dimension: int) -> Iterator[Instance]:
-    """Systems of up to six points, and those of six that two half-planes shatter."""
+    """The numbers of systems of up to six points, and of those of six points that two half-planes shatter."""
     counts = [sum(1 for _ in orientations(n)) for n in range(3, 7)]
     yield Instance("systems of 3, 4, 5, 6 points, as counted by others (OEIS A006245)", counts, [1, 2, 8, 62])
     shattered = sum(unrealised(system, 6) is None for system in orientations(6))

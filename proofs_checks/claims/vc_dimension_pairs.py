@@ -14,12 +14,13 @@ Samples = Callable[[int], int]
 
 
 def proof(n_samples: Samples) -> Evidence:
-    """The rarer label of 4L + 1 samples has at most 2L of them; in convex position no four lie otherwise."""
+    """At most 2L of 4L + 1 samples have the rarer label. The samples are in convex position, so that no four
+    of them are a triangle and a point inside."""
     return _proof(n_samples, range(1, 3))
 
 
 def deep(n_samples: Samples) -> Evidence:
-    """Up to three layers: 13 points, 4,096 pairs of labelings."""
+    """The same up to three layers: 13 points and 4,096 pairs of labelings."""
     return _proof(n_samples, range(1, 4))
 
 

@@ -14,12 +14,12 @@ Samples = Callable[[int], int]
 
 
 def proof(n_samples: Samples) -> Evidence:
-    """The rarer label of 4L - 3 samples has at most 2L - 2 of them."""
+    """At most 2L - 2 of 4L - 3 samples have the rarer label."""
     return _proof(n_samples, range(1, 3))
 
 
 def deep(n_samples: Samples) -> Evidence:
-    """Up to three layers: 9 points, 256 pairs of labelings."""
+    """The same up to three layers: 9 points and 256 pairs of labelings."""
     return _proof(n_samples, range(1, 4))
 
 

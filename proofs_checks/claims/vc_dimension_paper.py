@@ -14,12 +14,13 @@ Samples = Callable[[int], int]
 
 
 def proof(n_samples: Samples) -> Evidence:
-    """L + 2 samples need max(1, m - 2) = L layers; every labeling built and certified for small L."""
+    """m = L + 2 samples need at most max(1, m - 2) layers, which is L for L >= 1. For small L a net for every
+    labeling is built and certified."""
     return _proof(n_samples, range(5))
 
 
 def deep(n_samples: Samples) -> Evidence:
-    """Up to ten layers: 12 points, 2,048 pairs of labelings."""
+    """The same up to ten layers: 12 points and 2,048 pairs of labelings."""
     return _proof(n_samples, range(11))
 
 

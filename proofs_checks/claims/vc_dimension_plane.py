@@ -14,12 +14,12 @@ Samples = Callable[[int], int]
 
 
 def proof(n_samples: Samples) -> Evidence:
-    """The rarer label of 2L + 3 samples has at most L + 1 of them, and needs max(1, k - 1) layers."""
+    """At most k = L + 1 of 2L + 3 samples have the rarer label, and max(1, k - 1) layers fit them."""
     return _proof(n_samples, range(4))
 
 
 def deep(n_samples: Samples) -> Evidence:
-    """Up to five layers: 13 points, 4,096 pairs of labelings."""
+    """The same up to five layers: 13 points and 4,096 pairs of labelings."""
     return _proof(n_samples, range(6))
 
 

@@ -34,7 +34,8 @@ CONVEX += [(-99, 1), (-82, -57), (-32, -94), (30, -95), (80, -61)]
 
 
 def proof(points: Points) -> Evidence:
-    """Every labeling shows at most four runs from some centre: a first layer; four runs take one more.
+    """From some centre every labeling shows at most four runs. That centre is the first layer's, and four
+    runs take one layer more.
 
     The centres are proposed in float64, the orders in which they see the points are decided exactly.
     """
@@ -59,7 +60,7 @@ def proof(points: Points) -> Evidence:
 
 
 def deep(points: Points) -> Evidence:
-    """A net for every labeling, built and certified as well."""
+    """A net for every labeling is built and certified as well."""
     with TemporaryDirectory() as folder:
         record = vc.build_lower_bound(2, 2, path=Path(folder, "r.json.gz"), n_samples=len(points))
     detail = f"{record.n_nets} nets of depth {record.deepest}, one a pair of labelings, certified"
@@ -74,7 +75,7 @@ def deep(points: Points) -> Evidence:
 
 
 def _not_seen_in_four_runs(points: Points) -> NDArray[np.intp]:
-    """Numbers of the labelings that no centre is found for."""
+    """The numbers of those labelings that no proposed centre shows in four runs."""
     n = len(points)
     seen = np.zeros(2 ** (n - 1), dtype=bool)
     seen[0] = True
@@ -100,7 +101,7 @@ def _labelings_of_four_runs(n: int) -> NDArray[np.int64]:
 
 
 def examples(points: Points) -> Iterator[Instance]:
-    """More than one pair a layer and two pairs a layer give."""
+    """The points are more than merging two pairs a layer accounts for, 4L + 1."""
     yield Instance("points", len(points), 4 * 2 + 1, ">=")
 
 

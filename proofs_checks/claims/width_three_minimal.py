@@ -71,7 +71,7 @@ def _not_separable(labels: Labels) -> Evidence:
 
 
 def examples(labels: Labels) -> Iterator[Instance]:
-    """Every half-space with small coefficients is wrong somewhere; a width-3 net, certified, is right."""
+    """Every half-space with small coefficients is wrong at some point; a width-3 net is certified right."""
     right = sum(_realised(labels, w) for w in product(range(-3, 4), repeat=3))
     yield Instance("half-spaces with coefficients up to 3 that are right", right, 0)
     net = LNNet([Layer([[5, 7], [-7, -5], [2, -2]], [-4, 8, -4])], Layer([[0, 0, 1]], [1]), [-1, 1])

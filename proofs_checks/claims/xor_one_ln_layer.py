@@ -21,7 +21,7 @@ EVEN, ODD = XOR[:2], XOR[2:]
 FIRST = ([[5, 7], [-7, -5], [2, -2]], [-4, 8, -4])
 SECOND = ([[0, 0, 1], [0, 0, 0], [0, 0, 0]], [1, 0, 0])
 
-# What is claimed: SSR before, after one layer, after two.
+# What is claimed: SSR of the samples, after one layer, and after two.
 SSRS = (sp.Integer(1), sp.Rational(6, 7), sp.Integer(0))
 NORMALIZED = list[Any]  # points as sympy columns
 
@@ -60,7 +60,7 @@ def _squares(points: list[Any]) -> Any:
 
 
 def proof(norm: BatchMap) -> Evidence:
-    """All four samples through both layers, in algebraic numbers."""
+    """All four samples are taken through both layers in algebraic numbers."""
     computed = ssrs(norm)
     verdict = Verdict.PROVED if computed == SSRS else Verdict.REFUTED
     detail = "both class means are (1/2, 1/2), so LSSR = 1; integer weights, algebraic images"
@@ -74,7 +74,7 @@ def proof(norm: BatchMap) -> Evidence:
 
 
 def ssrs(norm: BatchMap) -> tuple[Any, ...]:
-    """SSR before, after one layer, after two."""
+    """SSR of the samples, after one layer, and after two."""
     points = [sp.Matrix(x) for x in XOR]
     ratios = [ssr(points)]
     for weight, bias in (FIRST, SECOND):
@@ -98,7 +98,7 @@ def examples(norm: BatchMap) -> Iterator[Instance]:
     yield Instance("certificate encloses it from above", sp.Rational(upper), ssrs(norm)[1], ">=")
     k = sp.Symbol("k", positive=True)
     # With any stretch k for 6: tan(angle) = k/(2 sqrt 3) for the even points, SSR -> 2/3 as they near 90
-    # degrees. = sp.Symbol("k", positive=True)
+    # degrees.
     cosine = 1 / sp.sqrt(1 + k**2 / 12)
     general = 2 * (1 + cosine) / (2 * (1 + cosine) + (1 - cosine))
     yield Instance("stretch 6", sp.simplify(general.subs(k, 6)), ssrs(norm)[1])

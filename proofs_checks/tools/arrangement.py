@@ -44,7 +44,7 @@ def _meeting(one: Line, two: Line) -> Vector | None:
 
 
 def _turn(p: Vector, q: Vector) -> int:
-    """Order of directions by angle, counter-clockwise from (1, 0)."""
+    """Compare two directions by their angle, counter-clockwise from (1, 0)."""
     upper = [(v[1] < 0 or (v[1] == 0 and v[0] < 0)) for v in (p, q)]
     if upper[0] != upper[1]:
         return int(upper[0]) - int(upper[1])
@@ -80,7 +80,8 @@ def order_seen(points: Sequence[tuple[int, int]], centre: Vector) -> list[int]:
 
 
 def some_centres(points: Sequence[tuple[int, int]]) -> Iterator[tuple[list[int], Vector]]:
-    """A centre for every order that float64 finds, with that order: to be decided by `order_seen`."""
+    """Every order of the points that some proposed centre shows in float64, with such a centre; `order_seen`
+    decides whether the centre really shows it."""
     planar = np.array(points, dtype=np.float64)
     proposed = view_centres(planar)
     towards = planar[None] - proposed[:, None]
@@ -100,7 +101,8 @@ def fewest_runs(points: Sequence[tuple[int, int]], labels: Sequence[int]) -> int
 
 
 def is_in_general_position(points: Sequence[tuple[int, int]]) -> bool:
-    """No three points on a line; no two lines through disjoint pairs parallel, no three concurrent."""
+    """Whether no three points are on a line, no two lines through disjoint pairs of points are parallel, and
+    no three such lines are concurrent."""
     lines = [((i, j), _line(points[i], points[j])) for i, j in combinations(range(len(points)), 2)]
     if any(_at(line, points[k]) == 0 for pair, line in lines for k in range(len(points)) if k not in pair):
         return False

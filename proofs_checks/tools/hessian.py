@@ -117,7 +117,7 @@ def _second(y: Any, square: Any, j: int, k: int) -> Any:
 
 
 def _ratio(polynomial: Any, unit: Any) -> Fraction | None:
-    """The constant whose multiple of `unit` the polynomial is, or None."""
+    """The constant c with polynomial = c unit, or None if there is none."""
     if polynomial == 0:
         return Fraction(0)
     constant = polynomial.leading_coefficient() / unit.leading_coefficient()
@@ -148,7 +148,8 @@ def indicator_at(row: Sequence[Any], n_groups: int = 1, *, centre: bool = True) 
 
 
 def sign(term: Any, text: str, *, strict: bool = False) -> Evidence:
-    """That a term is not negative (with `strict`, positive), by the signs of its factors and symbols."""
+    """Prove that a term is not negative (with `strict`: positive), from the signs of its factors and
+    symbols."""
     factors = sp.factor(term)
     holds = factors.is_positive if strict else factors.is_nonnegative
     relation = "> 0" if strict else ">= 0"
@@ -158,7 +159,7 @@ def sign(term: Any, text: str, *, strict: bool = False) -> Evidence:
 
 
 def mean_squares(row: Sequence[Any], n_groups: int = 1, *, centre: bool = True) -> list[Fraction]:
-    """Variance of every group of a rational row; without centring, mean square."""
+    """The variance of every group of a rational row, or its mean square with ``centre=False``."""
     size, squares = len(row) // n_groups, []
     for start in range(0, len(row), size):
         group = [Fraction(v) for v in row[start : start + size]]

@@ -37,7 +37,7 @@ def affinely_separable(points: Points, labels: Sequence[int]) -> bool:
 
 
 def _few_separable(points: Points, labels: Sequence[int]) -> bool:
-    """At most d + 2 points: separable unless an affine dependence has its signs along the labels.
+    """At most d + 2 points are separable unless some affine dependence has its signs along the labels.
 
     Hulls of the classes meet iff some dependence sum(c_i p_i) = 0, sum(c_i) = 0 has c_i >= 0 on one class and
     c_i <= 0 on the other and is not zero. Dependences of least support decide, and those are unique.

@@ -27,7 +27,7 @@ def only_that_pair() -> list[Evidence]:
         product = product / (1 + s**2)
 
     def once(z3: Any) -> Any:
-        """Two centres a + s (a - b), s = p or q, on one line that is not that of a and b, are one."""
+        """Two centres a + p (a - b) and a + q (a - b) on a line other than that of a and b are the same."""
         px, qx, u, v, w, a1, a2, d1, d2 = z3.Reals("p q u v w a1 a2 d1 d2")
         at = [u * (a1 + s * d1) + v * (a2 + s * d2) + w == 0 for s in (px, qx)]
         not_the_line = u * d1 + v * d2 != 0
@@ -53,7 +53,8 @@ def one_point_is_cut_off() -> Evidence:
 
 
 def halved() -> Evidence:
-    """Four points and more become two fewer a layer, three two, two one: ceil(k/2) layers leave one of k."""
+    """A layer makes k >= 4 points two fewer, three points two, and two points one: so ceil(k/2) layers leave
+    one of k points."""
 
     def steps(z3: Any) -> Any:
         k, f, after, left = z3.Ints("k f after left")

@@ -26,7 +26,8 @@ Orientations = dict[tuple[int, int, int], bool]
 
 
 def axioms() -> Evidence:
-    """The two axioms, from identities: where all other terms are positive, so is the one in question."""
+    """The two axioms follow from identities: where all other terms are positive, so is the one in
+    question."""
     s, p, q, r = (symbols(f"{name}:2") for name in "spqr")
     t = symbols("t:2")
     interiority = area(p, q, r), area(t, q, r) + area(p, t, r) + area(p, q, t)
@@ -127,7 +128,8 @@ def unrealised(system: Orientations, n_points: int) -> int | None:
 
 
 def _radon(system: Orientations, four: tuple[int, int, int, int]) -> tuple[int, int]:
-    """The two parts, as bit masks, of four points whose hulls meet: one in a triangle, or two diagonals."""
+    """The Radon partition of four points, as two bit masks: a point and the triangle around it, or the ends
+    of two diagonals that cross."""
     everything = sum(1 << i for i in four)
     for t in four:
         p, q, r = (i for i in four if i != t)

@@ -62,7 +62,7 @@ def pencil_polynomial(X: Rows, y: Sequence[Any]) -> fmpq_poly:
 
 
 def eigenvalues(X: Rows, y: Sequence[Any]) -> list[Any]:
-    """Of the pencil (S_w, S_t) on range(S_t), in increasing order, as exact sympy numbers."""
+    """The eigenvalues of the pencil (S_w, S_t) on range(S_t), in increasing order, as exact sympy numbers."""
     coefficients = [sp.Rational(int(c.numer()), int(c.denom())) for c in pencil_polynomial(X, y).coeffs()]
     polynomial = sp.Poly(coefficients[::-1], sp.Symbol("t"))
     roots: list[Any] = polynomial.real_roots()

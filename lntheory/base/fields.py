@@ -28,6 +28,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -49,6 +50,7 @@ __all__ = [
     "Sha256",
     "UnitReal",
     "Value",
+    "Version1",
     "require_fields",
 ]
 
@@ -78,6 +80,12 @@ def _real(value: Any) -> Any:
     return value
 
 
+def _first_version(value: int) -> int:
+    if value != 1:
+        raise ValueError("this library reads version 1")
+    return value
+
+
 def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
@@ -96,6 +104,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 """Some text."""
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 """A SHA-256 in lower-case hexadecimals."""
+Version1 = Annotated[int, AfterValidator(_first_version)]
+"""The number 1, and nothing that equals it (True, 1.0): the version of a format."""
 TUPLE = BeforeValidator(_tuple)
 """In an annotation of a tuple: a JSON list is read as one."""
 Items = Annotated[tuple[T, ...], TUPLE]
@@ -186,7 +196,7 @@ def _complaint(error: ValidationError, where: str) -> str:
         case "value_error":
             return f"{where}: field {path} is {value}; {fault['ctx']['error']}"
         case _ if not path:
-            return f"{where}: {value} is no object of fields ({fault['msg']})"
+            return f"{where}: {value} is no JSON object"
     advice = fault["msg"].removeprefix("Input ").replace("should be", "it should be", 1)
     return f"{where}: field {path} is {value}; {advice}"
 

@@ -56,6 +56,24 @@ def read(path: str | os.PathLike[str]) -> Any:
         text = Path(path).read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: not a UTF-8 text file (byte {error.start}); is it JSON?") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, where: str) -> Any:
+    """One JSON value of a text, as strictly as `read` takes it from a file; `where` names it in messages.
+
+    Raises
+    ------
+    FileFormatError
+        Naming `where`, and the place in it.
+
+    Examples
+    --------
+    >>> parse('{"a": 1, "a": 2}', "line 3")
+    Traceback (most recent call last):
+    ...
+    lntheory.errors.FileFormatError: line 3: field 'a' appears twice in one object; remove one of them
+    """
     try:
         return json.loads(
             text,
@@ -65,12 +83,12 @@ def read(path: str | os.PathLike[str]) -> Any:
             object_pairs_hook=_read_object,
         )
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise FileFormatError(f"{path}: not valid JSON at {where} ({error.msg}); is it cut off?") from None
+        at = f"line {error.lineno} column {error.colno}"
+        raise FileFormatError(f"{where}: not valid JSON at {at} ({error.msg}); is it cut off?") from None
     except RecursionError:
-        raise FileFormatError(f"{path}: JSON nested too deeply to be one of our files") from None
+        raise FileFormatError(f"{where}: JSON nested too deeply to be one of our files") from None
     except FileFormatError as error:
-        raise FileFormatError(f"{path}: {error}") from None
+        raise FileFormatError(f"{where}: {error}") from None
 
 
 def write(path: str | os.PathLike[str], text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from lntheory.base import jsonfile
-from lntheory.base.fields import TUPLE, Count, Items, Name, Real, Sha256, UnitReal, Value
+from lntheory.base.fields import TUPLE, Count, Items, Name, Real, Sha256, UnitReal, Value, Version1
 from lntheory.errors import FileFormatError, excerpt
 
 __all__ = ["from_dict", "read", "to_dict", "write"]
@@ -37,7 +37,7 @@ class _Fields(Value):
     """The fields of a certificate's file; a margin of null is infinite (a net of a single class)."""
 
     format: Literal["lntheory.certificate"]
-    version: Literal[1]
+    version: Version1
     n_samples: Count
     n_classes: Count
     depth: Count
@@ -77,9 +77,6 @@ def from_dict(data: Any, where: str = "certificate") -> dict[str, Any]:
     kind = data.get("format") if isinstance(data, dict) else None
     if kind != FORMAT:
         raise FileFormatError(f'{where}: format {excerpt(kind)}, expected "{FORMAT}"; this is no certificate')
-    if isinstance(data.get("version"), bool) or data.get("version") != VERSION:
-        version = excerpt(data.get("version"))
-        raise FileFormatError(f"{where}: version {version}, this library reads version {VERSION}")
     values = dict(_Fields.from_dict(data, where))
     if len(values["margins"]) != values["n_samples"]:
         raise FileFormatError(

@@ -26,17 +26,20 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lntheory.base import jsonfile
+from lntheory.base.fields import Count, Items, Real, Value, Version1, require_fields
 from lntheory.base.files import replaced_file
 from lntheory.base.rounding import float_down
 from lntheory.base.validation import as_samples
 from lntheory.errors import FileFormatError, RefutedError, UndecidedError
 from lntheory.network import Layer, LNNet
 from lntheory.network.enclosure import Enclosure, enclose
+from lntheory.network.numbers import as_list
 
 __all__ = ["ShatteringProof", "labeling", "net_from_line", "net_to_line", "prove_signs", "verify_shattering"]
 
@@ -133,14 +136,10 @@ def net_to_line(net: LNNet) -> str:
 
 def net_from_line(line: str) -> LNNet:
     """The net of a record's line, with classes 0 and 1; `FileFormatError` if it is none."""
-    data = _json(line)
-    if (
-        not isinstance(data, dict)
-        or data.keys() != {"layers", "readout"}
-        or not isinstance(data["layers"], list)
-    ):
-        raise FileFormatError("a net has the fields layers (a list) and readout")
-    layers = [Layer.from_dict(layer, f"layers[{k}]") for k, layer in enumerate(data["layers"])]
+    data = require_fields(jsonfile.parse(line, "the net"), "the net", {"layers", "readout"})
+    layers = [
+        Layer.from_dict(layer, f"layers[{k}]") for k, layer in enumerate(as_list(data["layers"], "layers"))
+    ]
     try:
         return LNNet(tuple(layers), Layer.from_dict(data["readout"], "readout"), (0, 1))
     except ValueError as error:
@@ -219,35 +218,29 @@ def _check_shape(net: LNNet, dim: int, depth: int) -> None:
         raise RefutedError(f"the net has {net.depth} layers, more than the {depth} claimed")
 
 
+class _Header(Value):
+    """The first line of a record."""
+
+    format: Literal["lntheory.shattering"]
+    version: Version1
+    depth: Count
+    points: Items[Items[Real]]
+
+
 def _header(line: str, path: str | os.PathLike[str]) -> tuple[FloatArray, int]:
-    data = _json(line, f"{path}, line 1: ")
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FileFormatError(f"{path}, line 1: no header of a {FORMAT} record")
-    if data.get("version") != VERSION:
-        raise FileFormatError(
-            f"{path}: version {data.get('version')!r}, this library reads version {VERSION}"
-        )
-    depth = data.get("depth")
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
-        raise FileFormatError(f"{path}: depth {depth!r} is not a number of layers")
+    where = f"{path}, line 1"
+    header = _Header.from_dict(jsonfile.parse(line, where), where)
     try:
-        points = as_samples(data.get("points", []))
+        points = as_samples(np.array(header.points))
     except ValueError as error:
-        raise FileFormatError(f"{path}: points: {error}") from None
+        raise FileFormatError(f"{where}: points: {error}") from None
     if len(points) > MAX_SAMPLES:
         raise FileFormatError(
-            f"{path}: {len(points)} points; records of more than {MAX_SAMPLES} are not read"
+            f"{where}: {len(points)} points; records of more than {MAX_SAMPLES} are not read"
         )
     if len(np.unique(points + 0.0, axis=0)) < len(points):
-        raise FileFormatError(f"{path}: two points are equal; no labeling tells them apart")
-    return points, depth
-
-
-def _json(line: str, where: str = "") -> Any:
-    try:
-        return json.loads(line)
-    except (json.JSONDecodeError, RecursionError, ValueError) as error:
-        raise FileFormatError(f"{where}not valid JSON ({error})") from None
+        raise FileFormatError(f"{where}: two points are equal; no labeling tells them apart")
+    return points, header.depth
 
 
 class _lines:

@@ -83,7 +83,7 @@ def test_what_a_field_does_not_take_is_refused_by_name(fields: dict[str, Any], f
 
 @pytest.mark.parametrize("data", [None, [], "text", 3])
 def test_what_is_no_object_is_refused(data: object) -> None:
-    with pytest.raises(FileFormatError, match="is no object of fields"):
+    with pytest.raises(FileFormatError, match="is no JSON object"):
         Outer.from_dict(data, "some file")
 
 

@@ -39,11 +39,11 @@ def proof(first: Sizes) -> Evidence:
     numerator = c**2 - 3 * c - 2
     return combine(
         [
+            _order(first),
             identity(g * (d - 2 * g) / (d - 2), d**2 / (d - 2) * (c - 2) / c**2, "bound for groups of c"),
             identity((c - 2) / c**2 - (c - 1) / (c + 1) ** 2, numerator / (c**2 * (c + 1) ** 2), "next size"),
             identity(numerator.subs(c, 4 + e), e**2 + 5 * e + 2, "numerator from c = 4 on"),
             sign(e**2 + 5 * e + 2, "it is positive", strict=True),
-            _order(first),
         ],
         claimed=" > ".join(map(str, (*first, 7, 8))) + " > ...",
     )

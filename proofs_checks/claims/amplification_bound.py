@@ -39,19 +39,19 @@ def proof(bound: Bound) -> Evidence:
         sum over k:     sum_k (s/t_k)^2 - g = sum_k (t_k - s)^2 (2 t_k + s)/(s t_k^2) + 2 g V/s.
     """
     d, g, s, t = symbols("d g s t", positive=True)
-    between, beyond_two, beyond_three = symbols("V d-2g d-3", nonnegative=True)
+    between, above_two, above_three = symbols("V u w", nonnegative=True)  # u = d - 2g, w = d - 3
     least = (d - 2 * g) / (d - 2) * g
     tangent = (t - s) ** 2 * (2 * t + s) / (s * t**2)
     rest = 2 * g * between / s
     return combine(
         [
+            identity(least, bound(d, g), "least value, where all t_k = s and V = 0", value=sp.factor(least)),
             _ratio(d, g, s),
             _total_variance(),
             identity((s / t) ** 2 - 1, tangent + 2 * (s - t) / s, "tangent of t^-2 at s"),
-            sign(beyond_two / (1 + beyond_three), "nor the factor (d - 2g)/(d - 2)"),
+            sign(above_two / (1 + above_three), "nor the factor (d - 2g)/(d - 2)"),
             sign(tangent, "what lies above the tangent is not negative"),
             sign(rest, "nor what the variance of the means adds"),
-            identity(least, bound(d, g), "least value, where all t_k = s and V = 0", value=sp.factor(least)),
             _attained(bound),
         ],
         claimed=f"least value {sp.factor(bound(d, g))}",

@@ -93,7 +93,7 @@ def deepest(sets: Sequence[Points], bound: Callable[[int, int], int], method: st
     detail = f"{nets} labelings of {len(sets)} point sets built and certified"
     return Evidence(
         Method.EXHAUSTIVE,
-        (f"least slack of depth {min(spare)}", Tally("certified net", nets)),
+        (f"bound - depth >= {min(spare)}", Tally("certified net", nets)),
         text,
         Verdict.PROVED,
         detail,

@@ -106,7 +106,7 @@ CLASSES_WITH_SQRT = (
 LSSR = 6/(6 + (20 + 4 sqrt(13))/3) = 3 (19 - 2 sqrt(13))/103, a root of 103 t**2 - 114 t + 27."""
 
 
-def xor_net() -> LNNet:
+def exact_xor_net() -> LNNet:
     """Integer weights that classify XOR and end on exactly one point a class: SSR is exactly 0.
 
     With s = x + y - 1 and d = x - y the first layer is s (1, -1, 0) + (2 - d) (1, 1, -2), seen from a centre

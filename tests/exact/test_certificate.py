@@ -23,7 +23,7 @@ from lntheory.exact import Certificate, certificate, certify, data_sha256, ssr, 
 from lntheory.network import Layer, LNNet, enclosure
 from tests import tolerances
 from tests.highprecision import forward, margins
-from tests.problems import PROBLEMS, xor_net
+from tests.problems import PROBLEMS, exact_xor_net
 from tests.strategies import nets
 
 XOR = next(problem for problem in PROBLEMS if problem.name == "xor")
@@ -95,7 +95,7 @@ def test_both_enclosures_prove_the_same(problem: tuple[LNNet, Any]) -> None:
 
 
 def test_xor_by_integers() -> None:
-    proved = certify(xor_net(), XOR.X, XOR.y)
+    proved = certify(exact_xor_net(), XOR.X, XOR.y)
     assert proved.depth == 2
     assert proved.float64_agrees is True
     assert proved.float32_agrees is True
@@ -108,9 +108,13 @@ def test_xor_by_integers() -> None:
 
 
 def test_a_corrupted_weight_is_refuted() -> None:
-    weight = xor_net().layers[1].weight.copy()
+    weight = exact_xor_net().layers[1].weight.copy()
     weight[0, 2] = 17.5  # (even: 25 - 23.8, odd: 25 - 24.7) both positive now
-    net = LNNet([xor_net().layers[0], Layer(weight, [25, 1, 0])], xor_net().readout, xor_net().classes)
+    net = LNNet(
+        [exact_xor_net().layers[0], Layer(weight, [25, 1, 0])],
+        exact_xor_net().readout,
+        exact_xor_net().classes,
+    )
     with pytest.raises(RefutedError) as error:
         certify(net, XOR.X, XOR.y)
     assert error.value.samples == (2, 3)
@@ -118,14 +122,14 @@ def test_a_corrupted_weight_is_refuted() -> None:
 
 def test_a_net_for_other_data_is_refuted() -> None:
     with pytest.raises(RefutedError, match="is not among the net's classes") as error:
-        certify(xor_net(), XOR.X, ["even", "even", "red", "blue"])
+        certify(exact_xor_net(), XOR.X, ["even", "even", "red", "blue"])
     assert error.value.samples == (2, 3)
     with pytest.raises(InvalidInputError, match="X has 3 features a sample, the net takes 2"):
-        certify(xor_net(), np.ones((4, 3)), XOR.y)
+        certify(exact_xor_net(), np.ones((4, 3)), XOR.y)
     with pytest.raises(InvalidInputError, match="y has 3 labels for 4 samples"):
-        certify(xor_net(), XOR.X, XOR.y[:3])
+        certify(exact_xor_net(), XOR.X, XOR.y[:3])
     with pytest.raises(InvalidInputError):
-        certify(xor_net(), [[np.nan, 0], [0, 0], [0, 1], [1, 0]], XOR.y)
+        certify(exact_xor_net(), [[np.nan, 0], [0, 0], [0, 1], [1, 0]], XOR.y)
     proved = certify(LINE, LINE_X, LINE_Y)
     with pytest.raises(RefutedError, match="data_sha256"):
         verify(LINE, [[-2.0], [3.0], [5.0]], LINE_Y, proved)
@@ -332,11 +336,11 @@ def test_the_hash_of_data_is_as_documented() -> None:
 
 
 def test_files_round_trip(tmp_path: Path) -> None:
-    proved = certify(xor_net(), XOR.X, XOR.y)
+    proved = certify(exact_xor_net(), XOR.X, XOR.y)
     proved.save(tmp_path / "certificate.json")
     assert Certificate.load(tmp_path / "certificate.json") == proved
     assert [path.name for path in tmp_path.iterdir()] == ["certificate.json"]
-    assert verify(xor_net(), XOR.X, XOR.y, Certificate.load(tmp_path / "certificate.json")) == proved
+    assert verify(exact_xor_net(), XOR.X, XOR.y, Certificate.load(tmp_path / "certificate.json")) == proved
 
 
 FALSE_CLAIMS: list[tuple[str, Callable[[Certificate], dict[str, Any]]]] = [

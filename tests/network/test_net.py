@@ -22,7 +22,7 @@ from lntheory.errors import DegenerateInputError, FileFormatError, InvalidInputE
 from lntheory.network import Layer, LNNet, Normalization
 from tests import tolerances
 from tests.highprecision import forward, margins
-from tests.problems import PROBLEMS, xor_net
+from tests.problems import PROBLEMS, exact_xor_net
 from tests.strategies import nets
 from tests.tolerances import LAYER_NORM, SUBNORMAL
 
@@ -234,7 +234,7 @@ def test_a_net_computes_what_it_says(problem: tuple[LNNet, Any]) -> None:
 
 
 def test_xor() -> None:
-    net = xor_net()
+    net = exact_xor_net()
     assert net.predict(XOR.X).tolist() == list(XOR.y)
     assert net.decision_function(XOR.X).shape == (4,)
     assert net.width == 3
@@ -541,6 +541,6 @@ def test_saving_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Path, "write_text", fail)
     with pytest.raises(KeyboardInterrupt):
-        xor_net().save(file)
+        exact_xor_net().save(file)
     assert file.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["net.json"]

@@ -19,7 +19,7 @@ from lntheory.nn.observation import roundoff_of, select_layers  # noqa: E402
 from lntheory.nn.probes import MODEL_INPUT, NonlinearityProbe, SeparabilityProbe  # noqa: E402
 from lntheory.nonlinearity import amplification, amplification_bound, hessian_indicator  # noqa: E402
 from tests import tolerances  # noqa: E402
-from tests.problems import PROBLEMS, xor_net  # noqa: E402
+from tests.problems import PROBLEMS, exact_xor_net  # noqa: E402
 from tests.tolerances import HESSIAN_INDICATOR, SSR_STREAMING  # noqa: E402
 
 torch.set_num_threads(1)
@@ -133,7 +133,7 @@ def test_far_shifted_features():
 
 def xor_model(norm):
     """The net with integer weights that solves XOR, its LN exchangeable."""
-    net = xor_net()
+    net = exact_xor_net()
     modules = []
     for layer in net.layers:
         linear = nn.Linear(layer.weight.shape[1], layer.weight.shape[0], dtype=torch.float64)

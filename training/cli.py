@@ -20,8 +20,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 
-from lntheory.base.files import replaced_file
 from lntheory.errors import InvalidInputError, LNTheoryError, RefutedError, UndecidedError
+from lntheory.files import replaced_file
 from training import data as datasets
 from training.config import PRECISIONS, Grid, RunConfig
 from training.figures import figure

@@ -1,43 +1,30 @@
-"""Tables made of records alone, as markdown and CSV: no torch, no data, the same bytes every time.
+"""The page of the random-label table: its rows, verdicts, figure and words.
 
-::
+Choosing the best setting by the very accuracy that is shown favours every method, the linear baseline most: its
+grid is the largest. That is the paper's way, and what makes the linear row a bound from above.
 
-    records ─► best settings ─┬─► markdown: table, by depth, verdicts, how it was made
-                              ├─► CSV: one line a method
-                              └─► figures
-
-Every reported value is shown with the words of `training.reported.NOTE`; a record of embedded or stand-in
-data, or of a subset, says so in its heading, under its table, in its CSV lines and in its figure.
+Every reported value is shown with the words of `training.tables.reported.NOTE`; a record of embedded or
+stand-in data, or of a subset, says so in its heading, under its table, in its CSV lines and in its figure.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from lntheory.base.files import replaced_directory_files
-from lntheory.errors import InvalidInputError
-from training.figures import figure
-from training.records import Ceiling, CertifiedNet, Record
-from training.reported import DISPLAYED, NOTE, QUALITATIVE, REPORTED, reported_accuracy
-from training.selection import (
-    LINEAR,
-    Setting,
-    best_depths,
-    best_settings,
-    experiment_title,
-    final_accuracies,
-    heading,
-    linear_bound,
-    stand_in,
-    title,
-)
+from lntheory.base.markdown import markdown_table
 
-__all__ = ["csv_text", "markdown", "verdicts", "write_tables"]
+from ..run.record import Ceiling, CertifiedNet, Record
+from .methods import (
+    LINEAR, best_depths, best_settings, final_accuracies, heading, linear_bound, method, net_of, norm_of,
+    stand_in, title,
+)  # fmt: skip
+from .page import Page, csv_of, provenance
+from .random_labels_figure import figure
+from .reported import DISPLAYED, NOTE, QUALITATIVE, REPORTED, reported_accuracy
+from .selection import Setting
+
+__all__ = ["PAGE", "csv_text", "markdown", "verdicts"]
 
 
 def _percent(value: float | None, digits: int = 2) -> str:
@@ -59,7 +46,7 @@ def verdicts(record: Record) -> list[str]:
     bound = linear_bound(record)
     if bound is None:
         return ["No linear run finished, so nothing can be compared with the linear bound."]
-    best = {s.method[:2]: s for s in best_depths(best_settings(record)) if s.mean is not None}
+    best = {norm_of(s): s for s in best_depths(best_settings(record)) if s.mean is not None}
     lines = []
     if ("ln", None) in best:
         lines.append(
@@ -80,7 +67,7 @@ def _verdict(norm: str, holds: bool, why: str) -> str:
 def _verdict_of_ln(setting: Setting, bound: float, bn: float) -> str:
     """A BN-Net that was found is a linear classifier too, so it counts against LN's claim."""
     mean = setting.mean or 0.0
-    why = f"{_percent(mean)} % at depth {setting.config.depth} against {_percent(bound)} %"
+    why = f"{_percent(mean)} % at depth {net_of(setting.config).depth} against {_percent(bound)} %"
     if bn > bound:
         why += f", and against {_percent(bn)} % of the best BN-Net, which is linear once trained"
     return _verdict("ln", mean > max(bound, bn), why)
@@ -88,7 +75,7 @@ def _verdict_of_ln(setting: Setting, bound: float, bn: float) -> str:
 
 def _verdict_of_bn(setting: Setting, bound: float) -> str:
     mean = setting.mean or 0.0
-    why = f"{_percent(mean)} % at depth {setting.config.depth} against {_percent(bound)} %"
+    why = f"{_percent(mean)} % at depth {net_of(setting.config).depth} against {_percent(bound)} %"
     if mean > bound:
         why += "; once trained it is a linear classifier, so the bound found is too low"
     return _verdict("bn", mean <= bound, why)
@@ -99,7 +86,7 @@ def _above_what_is_proved(record: Record, best: Sequence[Setting]) -> list[str]:
     if record.ceiling is None:
         return []
     most = (record.data.n_samples - record.ceiling.n_conflicts) / record.data.n_samples
-    above = [f"{title(*s.method[:2])} ({_percent(s.mean)} %)" for s in best if (s.mean or 0.0) > most]
+    above = [f"{title(*norm_of(s))} ({_percent(s.mean)} %)" for s in best if (s.mean or 0.0) > most]
     if not above:
         return []
     return [f"Above what is proved of every linear classifier (≤ {_percent_up(most)} %): {', '.join(above)}"]
@@ -107,7 +94,7 @@ def _above_what_is_proved(record: Record, best: Sequence[Setting]) -> list[str]:
 
 def _verdict_of_groups(by_groups: dict[int, Setting]) -> str:
     """Yes if some LN-G is above LN, and groups of two neurons, where there are any, are below the best."""
-    width = by_groups[1].config.width
+    width = net_of(by_groups[1].config).width
     told = {groups: setting.mean or 0.0 for groups, setting in by_groups.items()}
     top = max(told, key=lambda groups: (told[groups], -groups))
     pairs = width // 2
@@ -143,14 +130,14 @@ def markdown(record: Record) -> str:
 
 def _description(record: Record) -> str:
     data, config = record.data, record.runs[0].config
+    net, schedule = net_of(config), config.schedule
     seeds = len({run.config.seed for run in record.runs})
-    labels = (
-        f"labels drawn once (seed {record.labels.seed})" if record.labels.seed is not None else "true labels"
-    )
+    drawn = record.labels is not None and record.labels.seed is not None
+    labels = f"labels drawn once (seed {record.labels.seed})" if drawn and record.labels else "true labels"
     return (
         f"Final *training* accuracy. {data.origin}: {data.n_samples:,} samples, {data.n_features:,} "
-        f"features, {data.n_classes} classes, {labels}. Width {config.width}, {config.epochs} epochs, "
-        f"learning rate times {config.lr_gamma:g} every {config.lr_step} epochs; {len(record.runs)} runs, "
+        f"features, {data.n_classes} classes, {labels}. Width {net.width}, {config.epochs} epochs, "
+        f"learning rate times {schedule.gamma:g} every {schedule.every} {schedule.unit}; {len(record.runs)} runs, "
         f"{seeds} {'seeds' if seeds != 1 else 'seed'}. Each row is the best setting of its method by mean "
         "final accuracy, with mean and standard deviation (sd) over its n seeds."
     )
@@ -163,14 +150,14 @@ def _summary_table(record: Record) -> str:
     header += [f"reported ({DISPLAYED[name]})" for name in sets] + ["gap"]
     rows = []
     for setting in best_depths(best_settings(record)):
-        norm = setting.config.norm
+        norm, depth = net_of(setting.config).norm, net_of(setting.config).depth
         over = None if bound is None or setting.mean is None or norm in LINEAR else setting.mean - bound
         mean = "all runs diverged" if setting.mean is None else _percent(setting.mean)
         if setting.mean is not None and setting.n_diverged:
             mean += f" ({setting.n_diverged} more diverged)"
         rows.append([
-            title(*setting.method[:2]), str(setting.config.depth), setting.text, mean,
-            _percent(setting.deviation), str(len(setting.accuracies)), _signed(over),
+            title(*norm_of(setting)), str(depth), setting.text, mean,
+            _percent(setting.deviation), str(len(setting.values)), _signed(over),
             *([""] * (len(sets) + 1) if norm == "linear" else _compared(record, norm, setting.mean)),
         ])  # fmt: skip
     if bound is not None:
@@ -179,7 +166,7 @@ def _summary_table(record: Record) -> str:
         row = ["linear bound, found", "", text, _percent(bound), "", str(count), ""]
         rows.append(row + _compared(record, "linear", bound))
     rows += [row + [""] * (len(header) - len(row)) for row in _proved_rows(record, bound)]
-    return _table(header, rows, left=(0, 2))
+    return markdown_table(header, rows)
 
 
 def _compared(record: Record, norm: str, mean: float | None) -> list[str]:
@@ -238,19 +225,19 @@ def _percent_up(value: float) -> str:
 
 def _depth_table(record: Record) -> str:
     settings = best_settings(record)
-    depths = sorted({s.config.depth for s in settings if s.config.norm != "linear"})
+    depths = sorted({net_of(s.config).depth for s in settings if net_of(s.config).norm != "linear"})
     if not depths:
         return ""
     by_method: dict[tuple[str, int | None], dict[int, Setting]] = {}
     for s in settings:
-        if s.config.norm != "linear":
-            by_method.setdefault(s.method[:2], {})[s.config.depth] = s
+        if net_of(s.config).norm != "linear":
+            by_method.setdefault(norm_of(s), {})[net_of(s.config).depth] = s
     rows = [
         [title(*key), *(_mean_and_deviation(found.get(depth)) for depth in depths)]
         for key, found in by_method.items()
     ]
-    return "By depth, each at its best setting:\n\n" + _table(
-        ["method", *(f"depth {depth}" for depth in depths)], rows, left=(0,)
+    return "By depth, each at its best setting:\n\n" + markdown_table(
+        ["method", *(f"depth {depth}" for depth in depths)], rows
     )
 
 
@@ -264,40 +251,20 @@ def _mean_and_deviation(setting: Setting | None) -> str:
 
 
 def _provenance(record: Record) -> str:
-    lines = [f"    {record.command}", ""]
-    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    device = record.device
-    where = device.name + (f", {device.threads} threads" if device.threads > 1 else "")
-    lines.append(f"{record.started[:10]}; {record.seconds:,.0f} s of training on {where}; {versions}.")
+    words = []
     if record.ceiling is not None and record.ceiling.lssr is not None:
         lower, upper = record.ceiling.lssr
         value = f"= {lower:.6f}" if f"{lower:.6f}" == f"{upper:.6f}" else f"in [{lower}, {upper}]"
-        lines.append(f"LSSR of samples and labels {value}, exactly enclosed.")
+        words.append(f"LSSR of samples and labels {value}, exactly enclosed.")
     if record.certified is not None:
         net = record.certified
-        lines.append(
+        words.append(
             f"The certified net: {net.method}, {net.arithmetic} parameters, proved at {net.precision} bits, "
             f"SHA-256 {net.net_sha256[:16]}…"
             + (f"; {net.n_contradictory} samples equal one of another label" if net.n_contradictory else "")
             + "."
         )
-    lines.append(f"Data SHA-256 {record.data.sha256[:16]}…, labels {record.labels.sha256[:16]}….")
-    return "\n".join(lines[:2]) + "\n" + " ".join(lines[2:])
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    """A markdown table that can be read as it stands, too."""
-    widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = (
-            cell.ljust(width) if k in left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
-        return f"| {' | '.join(padded)} |"
-
-    rule = ("-" * (width + 2) if k in left else "-" * (width + 1) + ":" for k, width in enumerate(widths))
-    return "\n".join([line(header), f"|{'|'.join(rule)}|", *map(line, rows)])
+    return provenance(record, *words)
 
 
 # --------------------------------------------------------------------------------------------------- CSV
@@ -315,13 +282,7 @@ def csv_text(records: Sequence[Record]) -> str:
     `reported` is of the same data only. `kind` is "trained", "linear bound, found" (of all linear runs the
     best), "bound" (proved, of linear classifiers) or "certified".
     """
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, _COLUMNS, lineterminator="\n", restval="")
-    writer.writeheader()
-    for record in records:
-        for row in _csv_rows(record):
-            writer.writerow({name: "" if value is None else value for name, value in row.items()})
-    return stream.getvalue()
+    return csv_of(_COLUMNS, (row for record in records for row in _csv_rows(record)))
 
 
 def _reported_columns(
@@ -340,16 +301,16 @@ def _csv_rows(record: Record) -> list[dict[str, object]]:
     }  # fmt: skip
     rows = []
     settings = best_settings(record)
-    best = {setting.method for setting in best_depths(settings)}
+    best = {method(setting.config) for setting in best_depths(settings)}
     for setting in settings:
-        c = setting.config
-        target = reported_accuracy(data.name, c.norm) if setting.method in best else None
+        c, net = setting.config, net_of(setting.config)
+        target = reported_accuracy(data.name, net.norm) if method(c) in best else None
         rows.append({
-            **common, "kind": "trained", "norm": c.norm, "num_groups": c.num_groups, "depth": c.depth,
-            "width": c.width, "optimizer": c.optimizer, "lr": c.lr, "batch_size": c.batch_size,
-            "epochs": c.epochs, "n": len(setting.accuracies), "n_diverged": setting.n_diverged,
+            **common, "kind": "trained", "norm": net.norm, "num_groups": net.num_groups, "depth": net.depth,
+            "width": net.width, "optimizer": c.optimizer.name, "lr": c.optimizer.lr, "batch_size": c.batch_size,
+            "epochs": c.epochs, "n": len(setting.values), "n_diverged": setting.n_diverged,
             "mean": setting.mean, "sd": setting.deviation,
-            **({} if c.norm == "linear" else _reported_columns(record, c.norm, setting.mean, target)),
+            **({} if net.norm == "linear" else _reported_columns(record, net.norm, setting.mean, target)),
         })  # fmt: skip
     if bound is not None:
         target = reported_accuracy(data.name, "linear")
@@ -377,35 +338,4 @@ def _csv_rows(record: Record) -> list[dict[str, object]]:
     return rows
 
 
-# -------------------------------------------------------------------------------------------------- files
-
-
-def write_tables(records: Sequence[Record], directory: str | os.PathLike[str]) -> list[Path]:
-    """Write for every experiment one ``.md`` and one ``.csv``, and a ``.png`` for every record; all or none.
-
-    Parameters
-    ----------
-    records : sequence of Record
-    directory : str or path
-        Other files in it stay as they are.
-
-    Returns
-    -------
-    list of Path
-        What was written.
-    """
-    if not records:
-        raise InvalidInputError("no records, so there is no table; run an experiment first")
-    names = []
-    with replaced_directory_files(directory) as staging:
-        for experiment in sorted({record.experiment for record in records}):
-            own = [record for record in records if record.experiment == experiment]
-            sections = (f"{markdown(record)}\n![{heading(record)}]({record.name}.png)\n" for record in own)
-            text = "\n".join([f"# {experiment_title(experiment)}: tables of records\n", *sections])
-            (staging / f"{experiment}.md").write_text(text, encoding="utf-8", newline="\n")
-            (staging / f"{experiment}.csv").write_text(csv_text(own), encoding="utf-8", newline="\n")
-            names += [f"{experiment}.md", f"{experiment}.csv"]
-            for record in own:
-                figure(record).savefig(staging / f"{record.name}.png", metadata={"Software": None})
-                names.append(f"{record.name}.png")
-    return [Path(directory, name) for name in names]
+PAGE = Page(heading, markdown, csv_text, figure)

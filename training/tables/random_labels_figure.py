@@ -1,4 +1,4 @@
-"""Figures made of records alone. No torch here; matplotlib is imported when one is drawn."""
+"""The figure of a record of the random-label table. Matplotlib is imported when it is drawn."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from training.records import Record
-from training.selection import Setting, best_depths, best_settings, heading, linear_bound, runs_of, title
+from ..run.record import Record
+from .methods import METRIC, best_depths, best_settings, heading, linear_bound, net_of, norm_of, title
+from .selection import Setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +38,8 @@ def figure(record: Record) -> Figure:
     by_depth, by_groups, by_epoch = drawn.subplots(1, 3, sharey=True)
     settings = best_settings(record)
     _draw_depths(by_depth, settings)
-    _draw_groups(by_groups, settings, record.runs[0].config.width)
-    _draw_epochs(by_epoch, record, best_depths(settings))
+    _draw_groups(by_groups, settings, net_of(record.runs[0].config).width)
+    _draw_epochs(by_epoch, best_depths(settings))
     bound = linear_bound(record)
     for axes in (by_depth, by_groups, by_epoch):
         if bound is not None:
@@ -64,29 +65,28 @@ def figure(record: Record) -> Figure:
 def _draw_depths(axes: Axes, settings: Sequence[Setting]) -> None:
     curves: dict[tuple[str, int | None], list[Setting]] = {}
     for s in settings:
-        if s.config.norm != "linear" and s.mean is not None:
-            curves.setdefault(s.method[:2], []).append(s)
+        if net_of(s.config).norm != "linear" and s.mean is not None:
+            curves.setdefault(norm_of(s), []).append(s)
     for (norm, groups), points in curves.items():
         axes.errorbar(
-            [s.config.depth for s in points],
+            [net_of(s.config).depth for s in points],
             [100 * (s.mean or 0) for s in points],
             yerr=[100 * (s.deviation or 0) for s in points],
             **_style(norm, groups, curves), label=title(norm, groups), capsize=2, marker="o", ms=4,
         )  # fmt: skip
     axes.set_xscale("log", base=2)
-    depths = sorted({s.config.depth for points in curves.values() for s in points})
+    depths = sorted({net_of(s.config).depth for points in curves.values() for s in points})
     axes.set_xticks(depths, [str(depth) for depth in depths])
     axes.set(xlabel="depth (normalization layers)")
 
 
 def _draw_groups(axes: Axes, settings: Sequence[Setting], width: int) -> None:
-    depths = sorted({s.config.depth for s in settings if s.config.norm in ("ln", "ln-g")})
+    nets = [(net_of(s.config), s) for s in settings if net_of(s.config).norm in ("ln", "ln-g")]
+    depths = sorted({net.depth for net, _ in nets})
     places: set[int] = set()
     for place, depth in enumerate(depths):
         points = [
-            (s.config.num_groups or 1, s)
-            for s in settings
-            if s.config.norm in ("ln", "ln-g") and s.config.depth == depth and s.mean is not None
+            (net.num_groups or 1, s) for net, s in nets if net.depth == depth and s.mean is not None
         ]
         points.sort(key=lambda point: point[0])
         places |= {groups for groups, _ in points}
@@ -102,16 +102,17 @@ def _draw_groups(axes: Axes, settings: Sequence[Setting], width: int) -> None:
     axes.set(xlabel=f"groups (neurons a group, of {width}); 1 is LN")
 
 
-def _draw_epochs(axes: Axes, record: Record, settings: Sequence[Setting]) -> None:
+def _draw_epochs(axes: Axes, settings: Sequence[Setting]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    keys = {s.method[:2]: None for s in settings}
+    keys = {norm_of(s): None for s in settings}
     for s in settings:
-        curves = [run.correct for run in runs_of(record, s) if not run.diverged]
+        curves = [run.series(METRIC) for run in s.runs if not run.diverged]
         if curves:
-            means = [100 * statistics.fmean(c) / record.data.n_samples for c in zip(*curves, strict=True)]
-            label = title(*s.method[:2]) + (f" x {s.config.depth}" if s.config.depth else "")
-            axes.plot(range(1, len(means) + 1), means, **_style(*s.method[:2], keys), label=label)
+            means = [100 * statistics.fmean(values) for values in zip(*curves, strict=True)]
+            depth = net_of(s.config).depth
+            label = title(*norm_of(s)) + (f" x {depth}" if depth else "")
+            axes.plot(range(1, len(means) + 1), means, **_style(*norm_of(s), keys), label=label)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="epoch (best depth and setting, mean over seeds)")
 

@@ -41,9 +41,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
 from lntheory import exact
-from lntheory.base.validation import as_samples
 from lntheory.errors import InvalidInputError, RefutedError
 from lntheory.exact.rational import independent_columns, to_integer_columns
+from lntheory.validation import as_samples
 from training.records import Ceiling
 
 __all__ = ["Conflict", "check_conflict", "counting_bound", "disjoint_conflicts", "linear_ceiling"]

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zlib
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from lntheory.errors import FileFormatError, excerpt
 
-__all__ = ["describe", "read_bytes"]
+__all__ = ["Content", "describe", "read_bytes"]
+
+MOST = 1 << 28
+"""Bytes of one file, or archive, after decompression; the largest published one has 186 million."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds, decompressed, and where it lies, for messages."""
+
+    where: str
+    data: bytes
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the content."""
+        return hashlib.sha256(self.data).hexdigest()
+
 
 _GZIP = b"\x1f\x8b"
 
 
-def read_bytes(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, most: int = MOST) -> Content:
     """The content of a file, decompressed if it is named ``*.gz`` or ``*.tgz``.
 
     Compressed data is read to its end, so that its own length and checksum are verified.
@@ -37,7 +57,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.gz")
     ...     _ = path.write_bytes(gzip.compress(b"content"))
-    ...     read_bytes(path, most=100)
+    ...     read_bytes(path).data
     b'content'
     """
     compressed = path.suffix in (".gz", ".tgz")
@@ -60,7 +80,7 @@ def read_bytes(path: Path, most: int) -> bytes:
                 content = _decompressed(member, path, most)
     if len(content) > most:
         raise FileFormatError(f"{path}: expected at most {most} bytes, found more; this is another file")
-    return content
+    return Content(str(path), content)
 
 
 def _decompressed(stream: gzip.GzipFile, path: Path, most: int) -> bytes:

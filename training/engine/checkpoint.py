@@ -21,21 +21,18 @@ import torch
 from lntheory.base.files import replaced_file
 from lntheory.errors import FileFormatError, InvalidInputError
 
-__all__ = ["checked_path", "load", "save"]
+
+__all__ = ["checked_folder", "load", "save"]
 
 _MAGIC = b"lntheory checkpoint 1 "
 _HEADER = len(_MAGIC) + 64 + 1
 
 
-def checked_path(path: Path) -> Path:
-    """A place for a checkpoint; better refused now than after an epoch."""
-    if path.is_dir():
-        raise InvalidInputError(f"checkpoint {path} is a folder; name a file")
-    for parent in path.absolute().parents:
+def checked_folder(path: Path) -> Path:
+    """A place for checkpoints; better refused now than after an epoch."""
+    for parent in (path, *path.absolute().parents):
         if parent.exists() and not parent.is_dir():
-            raise InvalidInputError(
-                f"checkpoint {path}: {parent} is a file, not a folder; choose another place"
-            )
+            raise InvalidInputError(f"folder {path}: {parent} is a file, not a folder; choose another place")
     return path
 
 

@@ -1,0 +1,13 @@
+"""One loop for every net, on Lightning Fabric: any device, any precision, one process or many, one net or many.
+
+::
+
+    train(model, data, config)          one net, divided among the processes of torchrun
+    train_grid(configs, data)           many nets: those of one shape as stacks, shared among the processes
+        └─ Loop: steps, schedule, clipping, metrics, divergence, checkpoints: the same for both
+"""
+
+from .grid import load_weights, train_grid
+from .single import train
+
+__all__ = ["load_weights", "train", "train_grid"]

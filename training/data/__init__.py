@@ -37,7 +37,9 @@ Loader = Callable[[str | os.PathLike[str] | None, int | None, int | None, bool],
 DATASETS: Mapping[str, Loader] = {
     "digits": without_root("digits", digits),
     "mnist": partial(of_files, "mnist", "MNIST", partial(read_idx_set, MNIST)),
-    "fashion-mnist": partial(of_files, "fashion-mnist", "Fashion-MNIST", partial(read_idx_set, FASHION_MNIST)),
+    "fashion-mnist": partial(
+        of_files, "fashion-mnist", "Fashion-MNIST", partial(read_idx_set, FASHION_MNIST)
+    ),
     "cifar10": partial(of_files, "cifar10", "CIFAR-10", read_cifar10),
     "synthetic-cifar": without_root("synthetic-cifar", synthetic_cifar),
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lntheory.errors import FileFormatError, InvalidInputError
+from lntheory.errors import FileFormatError
 
 from .files import Content, describe, read_bytes
 from .images import Bytes, RawImages, require_labels
@@ -90,7 +90,9 @@ def _archive_of(root: str | os.PathLike[str] | None) -> Path | None:
     if path.is_file():
         return path
     extracted = any(
-        (folder / name).is_file() for folder in (path / "cifar-10-batches-bin", path) for name in CIFAR10.sha256
+        (folder / name).is_file()
+        for folder in (path / "cifar-10-batches-bin", path)
+        for name in CIFAR10.sha256
     )
     return None if extracted or not (path / _ARCHIVE).is_file() else path / _ARCHIVE
 
@@ -113,7 +115,7 @@ def _unpacked(path: Path) -> dict[str, Content]:
         ) from None
     if missing := [name for name in CIFAR10.sha256 if name not in batches]:
         raise FileFormatError(
-            f"{path}: expected the six batches of CIFAR-10's binary version, found {len(batches)} of them and "
-            f"no {missing[0]}; fetch {_ARCHIVE} again"
+            f"{path}: expected the six batches of CIFAR-10's binary version, found {len(batches)} of them "
+            f"and no {missing[0]}; fetch {_ARCHIVE} again"
         )
     return batches

@@ -69,8 +69,8 @@ class PublishedSet:
                     return False
                 raise FileFormatError(
                     f"{content.where}: expected content of SHA-256 {sha256}, that of {self.title}, found "
-                    f"{content.sha256} ({len(content.data)} bytes of {describe(content.data[:24])}); fetch it "
-                    "again, or pass published_only=False to use it as it is"
+                    f"{content.sha256} ({len(content.data)} bytes of {describe(content.data[:24])}); fetch "
+                    "it again, or pass published_only=False to use it as it is"
                 )
         return True
 
@@ -94,8 +94,9 @@ class PublishedSet:
                     )
                 return paths
         raise InvalidInputError(
-            f"{given}: expected the {len(self.sha256)} files of {self.title}, {', '.join(self.sha256)} (.gz or "
-            f"not), there or in {', '.join(name for name in self.folders if name != '.')}, found none of them"
+            f"{given}: expected the {len(self.sha256)} files of {self.title}, {', '.join(self.sha256)} (.gz "
+            f"or not), there or in {', '.join(name for name in self.folders if name != '.')}, found "
+            "none of them"
         )
 
 

@@ -1,4 +1,4 @@
-"""One loop for every net, on Lightning Fabric: any device, any precision, one process or many, one net or many.
+"""One loop for every net, on Lightning Fabric: one net or many, one process or many, any device.
 
 ::
 

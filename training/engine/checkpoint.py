@@ -21,7 +21,6 @@ import torch
 from lntheory.base.files import replaced_file
 from lntheory.errors import FileFormatError, InvalidInputError
 
-
 __all__ = ["checked_folder", "load", "save"]
 
 _MAGIC = b"lntheory checkpoint 1 "

@@ -106,8 +106,8 @@ def with_batch_norm(module: nn.Module, config: RunConfig, n_samples: int, fabric
     smallest = min(max(batch // parts, 1) for batch in {min(size, n_samples), n_samples % size or size})
     if smallest == 1 and any(isinstance(part, nn.BatchNorm1d) for part in module.modules()):
         raise InvalidInputError(
-            f"batch norm with {n_samples} samples in batches of {size}, each in {parts} parts: a batch of one "
-            "sample has no variance; choose another batch size or number of samples"
+            f"batch norm with {n_samples} samples in batches of {size}, each in {parts} parts: a batch of "
+            "one sample has no variance; choose another batch size or number of samples"
         )
     if fabric.world_size == 1:
         return module

@@ -98,7 +98,8 @@ def train_grid(
     --------
     >>> from training.data import load
     >>> from training.run.config import varied
-    >>> base = RunConfig(data={"name": "digits", "n_samples": 64}, model={"name": "mlp", "width": 8}, epochs=2)
+    >>> data = {"name": "digits", "n_samples": 64}
+    >>> base = RunConfig(data=data, model={"name": "mlp", "width": 8}, epochs=2)
     >>> rates = [varied(base, {"optimizer.lr": lr}) for lr in (0.001, 0.01)]
     >>> results = train_grid(rates, load("digits"), device="cpu")
     >>> [len(result.epochs) for result in results]
@@ -188,7 +189,9 @@ class _Runs:
             )
         for members in stacks:
             config = self.configs[members[0]]
-            with_batch_norm(self._net(config), config, len(self.true_splits(config).train), self._fabric(config))
+            with_batch_norm(
+                self._net(config), config, len(self.true_splits(config).train), self._fabric(config)
+            )
         stacks = gathered(stacks)[0]  # type: ignore[assignment]
         if path is not None and rank() == 0 and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -233,11 +236,13 @@ def _planned(path: Path, plan: dict[str, Any]) -> list[list[int]]:
     """The stacks of an interrupted training of the same runs."""
     found = jsonfile.read(path)
     if not isinstance(found, dict) or {name: found.get(name) for name in plan} != plan:
-        raise FileFormatError(f"{path}: of other runs, or of other data; give another folder, or remove this one")
-    stacks = found.get("stacks")
+        raise FileFormatError(
+            f"{path}: of other runs, or of other data; give another folder, or remove this one"
+        )
+    stacks: Any = found.get("stacks")
     try:
-        if sorted(itertools.chain(*stacks)) == list(range(len(plan["configs"]))):  # type: ignore[arg-type]
-            return stacks  # type: ignore[return-value]
+        if sorted(itertools.chain(*stacks)) == list(range(len(plan["configs"]))):
+            return [list(members) for members in stacks]
     except TypeError:
         pass
     raise FileFormatError(f"{path}: stacks are no partition of the runs; remove the folder to start anew")
@@ -255,7 +260,8 @@ def load_weights(path: str | os.PathLike[str]) -> nn.Module:
     --------
     >>> import tempfile
     >>> from training.data import load
-    >>> config = RunConfig(data={"name": "digits", "n_samples": 64}, model={"name": "mlp", "width": 8}, epochs=1)
+    >>> data = {"name": "digits", "n_samples": 64}
+    >>> config = RunConfig(data=data, model={"name": "mlp", "width": 8}, epochs=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = train_grid([config], load("digits"), device="cpu", weights=folder)
     ...     load_weights(Path(folder, f"{config.sha256[:16]}.ckpt"))[0]

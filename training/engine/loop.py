@@ -9,11 +9,12 @@
       └─ stopped, interrupted? ──── checkpoint
 
 Everything else is a function of the config and the state: the order of the samples of (seed, epoch), the
-learning rate of the step, the random numbers (dropout) of (seed, step, process). So a run that is stopped anywhere and resumed makes the same steps; on a CPU its
-weights are equal bit for bit (same machine, same versions, same number of threads).
+learning rate of the step, the random numbers (dropout) of (seed, step, process). So a run that is stopped
+anywhere and resumed makes the same steps; on a CPU its weights are equal bit for bit (same machine, same
+versions, same number of threads).
 
-Where a run has a folder, it holds ``last.ckpt``, and for one net ``best.ckpt``, ``log.csv`` and, if TensorBoard
-is installed, its event files.
+Where a run has a folder, it holds ``last.ckpt``, and for one net ``best.ckpt``, ``log.csv`` and, if
+TensorBoard is installed, its event files.
 """
 
 from __future__ import annotations
@@ -152,7 +153,9 @@ class Loop:
         _seed(self.fabric.device, f"{self.config.seed} {self.step} {self.fabric.global_rank}")
         batch = self.batches[self.step - self.epoch * self.per_epoch]
         parts = self._parts(batch)
-        total = sum(own * self.nets.each(_counted(self.loss), targets, targets) for _, targets, own in parts)
+        total: Any = sum(
+            own * self.nets.each(_counted(self.loss), targets, targets) for _, targets, own in parts
+        )
         if self.fabric.world_size > 1:
             total = self.fabric.all_reduce(total, reduce_op="sum")
         total = torch.clamp(total, min=1)  # a batch of padding alone
@@ -175,7 +178,9 @@ class Loop:
         for piece in batch.tensor_split(min(self.config.accumulation, batch.shape[-1]), dim=-1):
             own = shard(slice(0, piece.shape[-1]), self.fabric.global_rank, self.fabric.world_size)
             counts = own.stop > own.start
-            inputs, targets = self.nets.batch(self.splits.train, piece[..., own] if counts else piece[..., :1])
+            inputs, targets = self.nets.batch(
+                self.splits.train, piece[..., own] if counts else piece[..., :1]
+            )
             parts.append((inputs, targets, counts))
         return parts
 
@@ -264,14 +269,16 @@ class Loop:
         if self.fabric.world_size > 1:
             totals, counts = self.fabric.all_reduce(torch.stack([totals, counts]), reduce_op="sum")
         means = (totals / counts).tolist()
-        return [[metric.finish(mean) for mean in row] for metric, row in zip(self.metrics, means, strict=True)]
+        return [
+            [metric.finish(mean) for mean in row] for metric, row in zip(self.metrics, means, strict=True)
+        ]
 
     def _evaluated(self, n_samples: int) -> Iterator[Tensor]:
         """Indices of the samples that this process evaluates, in batches."""
         own = shard(slice(0, n_samples), self.fabric.global_rank, self.fabric.world_size)
         size = max(self.config.batch_size, _LEAST_EVALUATED) * (8 if self.fabric.device.type == "cuda" else 1)
         if own.stop > own.start:
-            yield from torch.arange(own.start, own.stop).split(size)
+            yield from torch.split(torch.arange(own.start, own.stop), size)
 
     # -------------------------------------------------------------------------------------------- results
 
@@ -282,7 +289,9 @@ class Loop:
         found = []
         for member, config in enumerate(self.nets.configs):
             epochs = tuple(self.history[member])
-            seconds = sum(row.seconds for row in epochs) + self.lost[member] + self.seconds / len(self.history)
+            seconds = (
+                sum(row.seconds for row in epochs) + self.lost[member] + self.seconds / len(self.history)
+            )
             final = {"peak_memory": memory} if memory else {}
             if epochs:
                 spent = sum(row.seconds for row in epochs)
@@ -337,7 +346,7 @@ class Loop:
         except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as error:
             message = (str(error).splitlines() or [""])[0][:200]
             raise FileFormatError(
-                f"{path}: no state of this run ({type(error).__name__}: {message}); remove the file to start anew"
+                f"{path}: no state of this run ({type(error).__name__}: {message}); remove it to start anew"
             ) from None
 
     def _take_over(self, captured: dict[str, Any]) -> None:
@@ -362,8 +371,8 @@ def _check_identity(path: Path, theirs: dict[str, Any], ours: dict[str, Any]) ->
     for name, value in ours.items():
         if theirs.get(name) != value:
             raise FileFormatError(
-                f"{path}: checkpoint of another run ({_difference(name, theirs.get(name), value)}); give another "
-                "path, or remove the file"
+                f"{path}: checkpoint of another run ({_difference(name, theirs.get(name), value)}); give "
+                "another folder, or remove the file"
             )
 
 

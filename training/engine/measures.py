@@ -76,7 +76,7 @@ METRICS = {
     "accuracy": Mean("accuracy", _right, _n_targets, larger_is_better=True),
     "perplexity": Mean("perplexity", _cross_entropy(0.0), _n_targets, _exponential),
 }
-"""The metrics with a name, beside "loss": the part of targets with the largest score, and exp(cross-entropy)."""
+"""The metrics with a name, beside "loss": how many targets have the largest score, and exp(cross-entropy)."""
 
 
 def loss_of(loss: Loss, own: Callable[[Any, Any], Tensor] | None = None) -> Mean:
@@ -121,5 +121,7 @@ def metrics_of(metrics: Iterable[str | Callable[[Any, Any], Tensor]], loss: Mean
         elif metric in known:
             found.append(known[metric])
         else:
-            raise InvalidInputError(f"metric {metric!r}; choose one of {', '.join(known)}, or give a callable")
+            raise InvalidInputError(
+                f"metric {metric!r}; choose one of {', '.join(known)}, or give a callable"
+            )
     return found

@@ -9,9 +9,9 @@
                        └───────────────┴─────────────┴──────────────┴──┘
                        one row a member: parameters, and likewise momenta and running statistics
 
-Every member has its own initial weights, batches, labels, learning rate and optimizer state. The forward pass is
-that of one net, mapped over rows by `torch.func.vmap`, and no operation mixes rows: each member is the run that
-it would be alone, up to rounding, and what becomes NaN in one row stays there.
+Every member has its own initial weights, batches, labels, learning rate and optimizer state. The forward
+pass is that of one net, mapped over rows by `torch.func.vmap`, and no operation mixes rows: each member is
+the run that it would be alone, up to rounding, and what becomes NaN in one row stays there.
 """
 
 from __future__ import annotations
@@ -131,10 +131,12 @@ class NetStack:
     def batches(self, samples: Samples, epoch: int) -> Sequence[Tensor]:
         """Indices of the batches of an epoch, each (members, batch)."""
         own = {c.seed: samples.batches(c.seed, epoch, c.batch_size) for c in self.configs}
-        return [torch.stack([own[c.seed][k] for c in self.configs]) for k in range(len(own[self.configs[0].seed]))]
+        return [
+            torch.stack([own[c.seed][k] for c in self.configs]) for k in range(len(own[self.configs[0].seed]))
+        ]
 
     def batch(self, samples: Samples, index: Tensor) -> Batch:
-        """Samples (members, batch, ...) and labels (members, batch) of indices (members, batch), or (batch,)."""
+        """Samples (members, batch, ...) and labels (members, batch) of indices of that shape, or (batch,)."""
         index = index.to(self.labels.device).expand(len(self.configs), -1)
         (X,), y = samples.batch(index.flatten())
         own = self.labels.gather(1, index) if samples is self.train_samples else y.view_as(index)
@@ -194,7 +196,9 @@ class NetStack:
         """Take over what `state` gave."""
         ours = self.state()
         if ours.keys() != state.keys():
-            raise ValueError(f"arrays {', '.join(sorted(ours.keys() ^ state.keys()))} are missing or too many")
+            raise ValueError(
+                f"arrays {', '.join(sorted(ours.keys() ^ state.keys()))} are missing or too many"
+            )
         for name, value in ours.items():
             if value.shape != state[name].shape:
                 raise ValueError(f"{name} of shape {tuple(state[name].shape)}, expected {tuple(value.shape)}")

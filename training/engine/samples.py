@@ -63,7 +63,7 @@ class Samples:
 
     def batches(self, seed: int, epoch: int, batch_size: int) -> Sequence[Tensor]:
         """Indices of the batches of an epoch, counted from 0."""
-        return epoch_order(seed, epoch, len(self)).split(batch_size)
+        return torch.split(epoch_order(seed, epoch, len(self)), batch_size)
 
 
 class TensorSamples(Samples):
@@ -119,7 +119,7 @@ def _sha256(columns: Sequence[Tensor]) -> str:
     digest = hashlib.sha256()
     for column in columns:
         digest.update(f"{tuple(column.shape)} {column.dtype}\n".encode())
-        digest.update(column.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        digest.update(column.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 
@@ -179,8 +179,8 @@ def as_splits(
         train_part, test_part = (_split(part, config, device, make) for part in data)
         return Splits(train_part, test_part)
     raise InvalidInputError(
-        f"data is {excerpt(data)}; give ImageData, a pair of tensors (inputs, targets), a map-style dataset, or "
-        "a pair (train, test) of these"
+        f"data is {excerpt(data)}; give ImageData, a pair of tensors (inputs, targets), a map-style dataset, "
+        "or a pair (train, test) of these"
     )
 
 

@@ -68,8 +68,8 @@ def train(
         Measured on every split after every epoch, as ``train_<name>`` and ``test_<name>``: "loss",
         "accuracy", "perplexity", or means over a batch of (outputs, targets) like `loss`.
     folder : path, optional
-        For ``last.ckpt`` (after every epoch, on stopping, and on Ctrl-C or SIGTERM, which wait for the step to
-        end; a second Ctrl-C does not), ``best.ckpt``, ``log.csv`` and TensorBoard's events, if it is
+        For ``last.ckpt`` (after every epoch, on stopping, and on Ctrl-C or SIGTERM, which wait for the step
+        to end; a second Ctrl-C does not), ``best.ckpt``, ``log.csv`` and TensorBoard's events, if it is
         installed. If ``last.ckpt`` is there, the run goes on from it; a finished run is not repeated.
     monitor : str, optional
         The metric by which an epoch is the best; the loss of the test split, or of the only one, by default.
@@ -143,7 +143,7 @@ def train(
 
 
 def _checked_monitor(monitor: str | None, splits: Splits, metrics: Sequence[str]) -> str:
-    """The metric that says which epoch is the best: by default the first, of the test split if there is one."""
+    """The metric by which an epoch is the best: the first, of the test split if there is one, by default."""
     names = [f"{split}_{name}" for split in ("test", "train") for name in metrics]
     if splits.test is None:
         names = names[len(metrics) :]
@@ -161,6 +161,8 @@ def _named(config: RunConfig, splits: Splits) -> nn.Module:
     else:
         (X,), y = splits.train.batch(torch.arange(len(splits.train)))
         if y.is_floating_point():
-            raise InvalidInputError(f"targets are {y.dtype}; a net of training.models needs classes 0, 1, ...")
+            raise InvalidInputError(
+                f"targets are {y.dtype}; a net of training.models needs classes 0, 1, ..."
+            )
         shape, n_classes = tuple(X.shape[1:]), int(y.max()) + 1
     return build(config.model, shape, n_classes, config.seed)

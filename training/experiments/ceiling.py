@@ -30,7 +30,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -41,10 +41,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
 from lntheory import exact
+from lntheory.base.types import Progress
+from lntheory.base.validation import as_samples
 from lntheory.errors import InvalidInputError, RefutedError
 from lntheory.exact.rational import independent_columns, to_integer_columns
-from lntheory.validation import as_samples
-from training.records import Ceiling
+
+from ..run.record import Ceiling
 
 __all__ = ["Conflict", "check_conflict", "counting_bound", "disjoint_conflicts", "linear_ceiling"]
 
@@ -88,7 +90,7 @@ def linear_ceiling(
     *,
     risk: float = RISK,
     time_limit: float = 60.0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Ceiling:
     """All three statements for a training set.
 
@@ -195,7 +197,7 @@ def disjoint_conflicts(
     y: NDArray[np.int64],
     *,
     deadline: float = math.inf,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Conflict]:
     """Conflicts that share no sample, each proved, until no more are found.
 

@@ -1,7 +1,7 @@
 """The nets of the tables, by name: what decides each, and how it is built.
 
-A model is one file here, named after it, with a function ``build(parameters, shape, n_classes, seed)``, and one
-line in `MODELS`, which names the class of its parameters. No torch until a net is built.
+A model is one file here, named after it, with a function ``build(parameters, shape, n_classes, seed)``, and
+one line in `MODELS`, which names the class of its parameters. No torch until a net is built.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class Norm(Parameters):
         given = sum(value is not None for value in (self.num_groups, self.group_size))
         if given != (self.norm in GROUPED):
             raise InvalidInputError(
-                f"norm {self.norm!r} with num_groups = {self.num_groups}, group_size = {self.group_size}: the "
-                f"norms with groups are {', '.join(GROUPED)}; give one of the two to these and to no other"
+                f"norm {self.norm!r} with num_groups = {self.num_groups}, group_size = {self.group_size}: "
+                f"the norms with groups are {', '.join(GROUPED)}; give one of the two to these, none to others"
             )
         return self
 
@@ -85,7 +85,9 @@ class Norm(Parameters):
         for name in ("num_groups", "group_size"):
             value = getattr(self, name)
             if value is not None and width % value:
-                raise InvalidInputError(f"{name} = {value} does not divide {width} features; choose a divisor")
+                raise InvalidInputError(
+                    f"{name} = {value} does not divide {width} features; choose a divisor"
+                )
 
     @property
     def norm_label(self) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PlainValidator, SerializeAsAny, model_validator
 
 from lntheory.base import jsonfile
-from lntheory.base.fields import Count, Items, Name, PositiveCount, PositiveReal, Real, UnitReal, Value
+from lntheory.base.fields import TUPLE, Count, Name, PositiveCount, PositiveReal, Real, UnitReal, Value
 from lntheory.errors import InvalidInputError
 
 from ..models import Parameters, read_parameters
@@ -60,7 +60,7 @@ class Optimizer(Value):
     name: Literal["sgd", "adam", "adamw"] = "adam"
     lr: PositiveReal = 1e-3
     momentum: Fraction = 0.9
-    betas: Annotated[Items[Fraction], Field(min_length=2, max_length=2)] = (0.9, 0.999)
+    betas: Annotated[tuple[Fraction, Fraction], TUPLE] = (0.9, 0.999)
     weight_decay: Real = Field(default=0.0, ge=0)
     eps: PositiveReal = 1e-8
 
@@ -162,7 +162,8 @@ class RunConfig(Value):
     epochs, steps : int or None
         How long; exactly one of them.
     precision : {"32-true", "64-true", "bf16-mixed"}
-        Lightning Fabric's names. float16 is left out: its loss scaling skips steps, so runs would not compare.
+        Lightning Fabric's names. float16 is left out: its loss scaling skips steps, so that runs would not
+        compare.
     seed : int
         Decides the initial weights and the order of the samples, each as a function of its own.
 
@@ -224,7 +225,7 @@ class RunConfig(Value):
 
     @property
     def canonical_json(self) -> str:
-        """All that decides the result (everything but where files lie), in the one spelling that is hashed."""
+        """All that decides the result (not where files lie), in the one spelling that is hashed."""
         fields = self.to_dict()
         if self.data is not None:
             del fields["data"]["root"]

@@ -7,12 +7,12 @@
      "source_sha256": …, "data": {…, "sha256"}, "labels": {…, "sha256"} | null,
      "ceiling": {…} | null, "certified": {…} | null,
      "config": {what all runs share, by dotted names},
-     "runs": [{"config": {what is this run's own}, "epochs": {metric: […], …}, "final": {…}, …},   one line a run
+     "runs": [{"config": {this run's own}, "epochs": {metric: […], …}, "final": {…}, …},  one line a run
               …]}
 
-A grid of hundreds of runs is one file. Metrics go by name; an accuracy is kept as numbers of correct samples, of
-so many, which are exact and short, other metrics with five significant digits. The learning rate of an epoch
-follows from the config.
+A grid of hundreds of runs is one file. Metrics go by name; an accuracy is kept as numbers of correct samples,
+of so many, which are exact and short, other metrics with five significant digits. The learning rate of an
+epoch follows from the config.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from lntheory.base import jsonfile
-from lntheory.base.fields import Count, Items, Name, PositiveCount, Real, Sha256, UnitReal, Value
+from lntheory.base.fields import TUPLE, Count, Items, Name, PositiveCount, Real, Sha256, UnitReal, Value
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 
 from ..data.labels import RandomLabels
@@ -109,8 +109,8 @@ class Run(Value):
         """
         if not result.finished:
             raise InvalidInputError(
-                f"{result.config.label}: {len(result.epochs)} epochs are done of a run that has more; a record "
-                "holds finished runs only"
+                f"{result.config.label}: {len(result.epochs)} epochs are done of a run that has more; a "
+                "record holds finished runs only"
             )
         epochs: dict[str, Any] = {}
         for name in result.epochs[0].metrics if result.epochs else ():
@@ -203,7 +203,7 @@ class Ceiling(Value):
     seconds : float
     """
 
-    lssr: Annotated[Items[UnitReal], Field(min_length=2, max_length=2)] | None
+    lssr: Annotated[tuple[UnitReal, UnitReal], TUPLE] | None
     n_conflicts: Count
     n_features: Count
     risk: UnitReal
@@ -319,7 +319,8 @@ class Record(Value):
         Such as ``random-labels-digits-quick``; with the number of samples where it is not the whole set.
         """
         data = self.runs[0].config.data
-        return record_name(self.experiment, self.data.name, data and data.n_samples, self.preset)
+        n_samples = None if data is None else data.n_samples
+        return record_name(self.experiment, self.data.name, n_samples, self.preset)
 
 
 def record_name(experiment: str, data: str, n_samples: int | None, preset: str) -> str:
@@ -339,7 +340,12 @@ def record_name(experiment: str, data: str, n_samples: int | None, preset: str) 
 
 
 def _of_proofs(record: Record) -> list[str]:
-    n, features, ceiling, net = record.data.n_samples, record.data.n_features, record.ceiling, record.certified
+    n, features, ceiling, net = (
+        record.data.n_samples,
+        record.data.n_features,
+        record.ceiling,
+        record.certified,
+    )
     bounds = []  # what there is at most
     if ceiling is not None:
         bounds += [
@@ -387,10 +393,16 @@ def _of_run(run: Run, record: Record, n: int) -> list[str]:
             ("n_samples", config.data.n_samples or n, n),
         ):
             if theirs != ours:
-                complaints.append(f"config.data.{name}: {excerpt(theirs)}, but the record is of {excerpt(ours)}")
+                complaints.append(
+                    f"config.data.{name}: {excerpt(theirs)}, but the record is of {excerpt(ours)}"
+                )
     lengths = {len(run.series(name)) for name in run.epochs}
     wanted = config.epochs or run.n_epochs
-    if len(lengths) > 1 or run.n_epochs > wanted - run.diverged or (run.n_epochs < wanted and not run.diverged):
+    if (
+        len(lengths) > 1
+        or run.n_epochs > wanted - run.diverged
+        or (run.n_epochs < wanted and not run.diverged)
+    ):
         state = "diverged" if run.diverged else "finished"
         complaints.append(f"epochs: {sorted(lengths)} of a run of {wanted} that {state}")
     for name, values in run.epochs.items():
@@ -401,8 +413,8 @@ def _of_run(run: Run, record: Record, n: int) -> list[str]:
         for epoch, count in enumerate(counted.counts):
             if count > n - ceiling.n_conflicts:
                 complaints.append(
-                    f"epochs.train_accuracy.counts[{epoch}]: {count} samples right by a linear classifier, but "
-                    f"by ceiling.n_conflicts = {ceiling.n_conflicts} none has more than "
+                    f"epochs.train_accuracy.counts[{epoch}]: {count} samples right by a linear classifier, "
+                    f"but by ceiling.n_conflicts = {ceiling.n_conflicts} none has more than "
                     f"{n - ceiling.n_conflicts} of {n}"
                 )
     return complaints
@@ -432,7 +444,9 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     for run in runs:
         run["config"] = {name: value for name, value in run["config"].items() if name not in shared}
     lines = [f"{_json(key)}: {_json(value)}" for key, value in {**head, "config": shared}.items()]
-    text = "{" + ",\n".join(lines) + ',\n"runs": [\n' + ",\n".join(_json(r, (",", ":")) for r in runs) + "\n]}\n"
+    text = (
+        "{" + ",\n".join(lines) + ',\n"runs": [\n' + ",\n".join(_json(r, (",", ":")) for r in runs) + "\n]}\n"
+    )
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     jsonfile.write(path, text)
 

@@ -41,7 +41,9 @@ def net_of(config: RunConfig) -> MLP:
         If it is no net of this table.
     """
     if not isinstance(config.model, MLP):
-        raise InvalidInputError(f"the net of a run is {config.label!r}; the random-label table is of mlp alone")
+        raise InvalidInputError(
+            f"the net of a run is {config.label!r}; the random-label table is of mlp alone"
+        )
     return config.model
 
 

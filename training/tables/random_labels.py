@@ -1,7 +1,7 @@
 """The page of the random-label table: its rows, verdicts, figure and words.
 
-Choosing the best setting by the very accuracy that is shown favours every method, the linear baseline most: its
-grid is the largest. That is the paper's way, and what makes the linear row a bound from above.
+Choosing the best setting by the very accuracy that is shown favours every method, the linear baseline most:
+its grid is the largest. That is the paper's way, and what makes the linear row a bound from above.
 
 Every reported value is shown with the words of `training.tables.reported.NOTE`; a record of embedded or
 stand-in data, or of a subset, says so in its heading, under its table, in its CSV lines and in its figure.
@@ -16,8 +16,17 @@ from lntheory.base.markdown import markdown_table
 
 from ..run.record import Ceiling, CertifiedNet, Record
 from .methods import (
-    LINEAR, best_depths, best_settings, final_accuracies, heading, linear_bound, method, net_of, norm_of,
-    stand_in, title,
+    LINEAR,
+    best_depths,
+    best_settings,
+    final_accuracies,
+    heading,
+    linear_bound,
+    method,
+    net_of,
+    norm_of,
+    stand_in,
+    title,
 )  # fmt: skip
 from .page import Page, csv_of, provenance
 from .random_labels_figure import figure
@@ -137,8 +146,8 @@ def _description(record: Record) -> str:
     return (
         f"Final *training* accuracy. {data.origin}: {data.n_samples:,} samples, {data.n_features:,} "
         f"features, {data.n_classes} classes, {labels}. Width {net.width}, {config.epochs} epochs, "
-        f"learning rate times {schedule.gamma:g} every {schedule.every} {schedule.unit}; {len(record.runs)} runs, "
-        f"{seeds} {'seeds' if seeds != 1 else 'seed'}. Each row is the best setting of its method by mean "
+        f"learning rate times {schedule.gamma:g} every {schedule.every} {schedule.unit}; "
+        f"{len(record.runs)} runs, {seeds} {'seeds' if seeds != 1 else 'seed'}. Each row is the best setting of its method by mean "
         "final accuracy, with mean and standard deviation (sd) over its n seeds."
     )
 
@@ -307,8 +316,8 @@ def _csv_rows(record: Record) -> list[dict[str, object]]:
         target = reported_accuracy(data.name, net.norm) if method(c) in best else None
         rows.append({
             **common, "kind": "trained", "norm": net.norm, "num_groups": net.num_groups, "depth": net.depth,
-            "width": net.width, "optimizer": c.optimizer.name, "lr": c.optimizer.lr, "batch_size": c.batch_size,
-            "epochs": c.epochs, "n": len(setting.values), "n_diverged": setting.n_diverged,
+            "width": net.width, "optimizer": c.optimizer.name, "lr": c.optimizer.lr,
+            "batch_size": c.batch_size, "epochs": c.epochs, "n": len(setting.values), "n_diverged": setting.n_diverged,
             "mean": setting.mean, "sd": setting.deviation,
             **({} if net.norm == "linear" else _reported_columns(record, net.norm, setting.mean, target)),
         })  # fmt: skip
@@ -329,11 +338,11 @@ def _csv_rows(record: Record) -> list[dict[str, object]]:
             rows.append({**common, "kind": "bound", "norm": "linear", "mean": ceiling.probably_at_most / n,
                          "note": note})  # fmt: skip
     if record.certified is not None:
-        net = record.certified
-        note = f"{net.method}; {net.n_parameters} parameters; proved for {net.n_samples} samples"
+        built = record.certified
+        note = f"{built.method}; {built.n_parameters} parameters; proved for {built.n_samples} samples"
         rows.append({
-            **common, "kind": "certified", "norm": "ln" if net.depth else "linear", "depth": net.depth,
-            "width": net.width, "n": 1, "mean": net.accuracy, "note": note,
+            **common, "kind": "certified", "norm": "ln" if built.depth else "linear",
+            "depth": built.depth, "width": built.width, "n": 1, "mean": built.accuracy, "note": note,
         })  # fmt: skip
     return rows
 

@@ -85,9 +85,7 @@ def _draw_groups(axes: Axes, settings: Sequence[Setting], width: int) -> None:
     depths = sorted({net.depth for net, _ in nets})
     places: set[int] = set()
     for place, depth in enumerate(depths):
-        points = [
-            (net.num_groups or 1, s) for net, s in nets if net.depth == depth and s.mean is not None
-        ]
+        points = [(net.num_groups or 1, s) for net, s in nets if net.depth == depth and s.mean is not None]
         points.sort(key=lambda point: point[0])
         places |= {groups for groups, _ in points}
         axes.errorbar(

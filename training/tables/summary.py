@@ -1,4 +1,4 @@
-"""The general page of an experiment: every net at its best setting, with mean and deviation of each metric."""
+"""The general page of an experiment: every net at its best setting, with mean and deviation."""
 
 from __future__ import annotations
 

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from lntheory import exact
 from lntheory.errors import InvalidInputError, RefutedError
-from training import ceiling
-from training.ceiling import Conflict, check_conflict, counting_bound, disjoint_conflicts, linear_ceiling
+from training.experiments import ceiling
+from training.experiments.ceiling import (
+    Conflict,
+    check_conflict,
+    counting_bound,
+    disjoint_conflicts,
+    linear_ceiling,
+)
 
 XOR_X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
 XOR_Y = np.array([0, 0, 1, 1])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from lntheory.errors import FileFormatError  # noqa: E402
-from training import checkpoint  # noqa: E402
+from training.engine import checkpoint  # noqa: E402
 
 STATE = {
     "step": 3,

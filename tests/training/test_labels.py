@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lntheory.errors import FileFormatError, InvalidInputError
-from training.labels import SPLITS, RandomLabels, labels_sha256, load_labels, random_words, save_labels
+from lntheory.errors import InvalidInputError
+from training.data.labels import SPLITS, RandomLabels, labels_sha256, random_words
 
 seeds = st.integers(0, 2**80)
 classes = st.integers(1, 1000)
@@ -89,7 +89,7 @@ def test_hash_of_a_draw():
     ("seed", "n_classes"), [(-1, 10), (0, 0), (1.0, 10), (0, True), ("0", 10), (None, 10), (0, 2**63)]
 )
 def test_bad_seeds_and_classes(seed, n_classes):
-    with pytest.raises(InvalidInputError, match="give an integer"):
+    with pytest.raises(InvalidInputError, match="give a whole number"):
         RandomLabels(seed, n_classes)
 
 
@@ -102,75 +102,9 @@ def test_bad_requests():
     with pytest.raises(InvalidInputError, match=r"split = 'valid'; choose one of train, test"):
         drawn.labels(3, "valid")
     for n in (-1, 2.0, True):
-        with pytest.raises(InvalidInputError, match="give an integer"):
+        with pytest.raises(InvalidInputError, match="give a whole number"):
             drawn.labels(n)
 
 
 def test_random_words_have_a_name_each():
     assert random_words("a", 3).tolist() != random_words("b", 3).tolist()
-
-
-# -------------------------------------------------------------------------------------------------- stored
-
-
-def test_labels_are_stored_and_read_back(tmp_path):
-    drawn = RandomLabels(0)
-    labels = {"train": drawn.labels(100), "test": drawn.labels(20, "test")}
-    path = tmp_path / "labels.npz"
-    save_labels(path, labels)
-    found = load_labels(path)
-    assert {split: values.tolist() for split, values in found.items()} == {
-        split: values.tolist() for split, values in labels.items()
-    }
-    assert [entry.name for entry in tmp_path.iterdir()] == ["labels.npz"]
-
-
-def _npz(path, **arrays):
-    np.savez(path, **arrays)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        (
-            {"train": np.array([1, 2]), "train_sha256": np.array("0" * 64)},
-            "expected train labels of SHA-256 000",
-        ),
-        ({"train": np.array([1, 2])}, "each with its hash"),
-        ({"train_sha256": np.array("0" * 64)}, "each with its hash"),
-        ({"train": np.array([1.0]), "train_sha256": np.array("0" * 64)}, "found float64"),
-        ({"train": np.array([[1]]), "train_sha256": np.array("0" * 64)}, "shape \\(1, 1\\)"),
-        (
-            {"train": np.array([1, "a"], dtype=object), "train_sha256": np.array("0")},
-            "found data that is none",
-        ),
-    ],
-)
-def test_changed_or_foreign_labels_are_refused(tmp_path, arrays, message):
-    with pytest.raises(FileFormatError, match=message) as error:
-        load_labels(_npz(tmp_path / "labels.npz", **arrays))
-    for word in ("labels.npz", "expected", "found"):
-        assert word in str(error.value)
-
-
-def test_every_truncation_of_stored_labels_is_refused(tmp_path):
-    path = tmp_path / "labels.npz"
-    save_labels(path, {"train": RandomLabels(0).labels(50)})
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 7):
-        path.write_bytes(whole[:length])
-        with pytest.raises(FileFormatError, match=r"expected .* found"):
-            load_labels(path)
-
-
-def test_missing_file_and_bad_requests_to_save(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        load_labels(tmp_path / "none.npz")
-    with pytest.raises(InvalidInputError, match=r"named \*.npz"):
-        save_labels(tmp_path / "labels.txt", {"train": np.array([1])})
-    with pytest.raises(InvalidInputError, match="splits"):
-        save_labels(tmp_path / "labels.npz", {"valid": np.array([1])})
-    with pytest.raises(InvalidInputError, match="expected int64"):
-        save_labels(tmp_path / "labels.npz", {"train": np.array([1.0])})
-    assert not list(tmp_path.iterdir())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+import sys
+import types
 
 import pytest
 from hypothesis import given
@@ -12,38 +13,44 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from lntheory.errors import InvalidInputError  # noqa: E402
-from training.config import GROUPED, NORMS, RunConfig  # noqa: E402
-from training.models import build, initial_parameters, linear_shapes, mlp, parameter_dtype  # noqa: E402
+from tests.training.small import NORMS  # noqa: E402
+from training.models import MLP, MODELS, build, read_parameters  # noqa: E402
+from training.models.mlp import initial_parameters, linear_shapes  # noqa: E402
+from training.models.parameters import GROUPED, Parameters  # noqa: E402
 
 
-def config_of(norm: str, depth: int = 2, **fields: object) -> RunConfig:
+def net_of(norm: str, depth: int = 2, **fields: object) -> MLP:
     groups = 4 if norm in GROUPED else None
     depth = 0 if norm == "linear" else depth
-    return RunConfig(norm=norm, num_groups=groups, width=16, depth=depth, **fields)
+    return MLP(norm=norm, num_groups=groups, width=16, depth=depth, **fields)
+
+
+def built(norm: str, n_in: int = 5, n_classes: int = 3, seed: int = 0, **fields: object) -> torch.nn.Module:
+    return build(net_of(norm, **fields), (n_in,), n_classes, seed)
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_layers_are_linear_and_norm_in_turn_and_nothing_else(norm: str) -> None:
-    names = [name for name, _ in build(config_of(norm), 5, 3).named_children()]
+    names = [name for name, _ in built(norm).named_children()]
     assert names == (["readout"] if norm == "linear" else ["linear0", "norm0", "linear1", "norm1", "readout"])
 
 
 @pytest.mark.parametrize("norm", ["linear", "none"])
 def test_without_norms_the_net_is_affine(norm: str) -> None:
-    model = build(config_of(norm, precision="64-true"), 5, 3)
+    model = built(norm)
     a, b = torch.randn(2, 7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(model(a) + model(b), model(a + b) + model(torch.zeros_like(a)))
 
 
 @pytest.mark.parametrize("norm", [norm for norm in NORMS if norm not in ("linear", "none")])
 def test_with_norms_it_is_not(norm: str) -> None:
-    model = build(config_of(norm, precision="64-true"), 5, 3)
+    model = built(norm)
     a, b = torch.randn(2, 7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     assert (model(a) + model(b) - model(a + b) - model(torch.zeros_like(a))).abs().max() > 0.01
 
 
 def test_layer_norm_layers_are_layer_norm_without_activation() -> None:
-    model = build(config_of("ln", depth=1, precision="64-true"), 5, 3)
+    model = built("ln", depth=1)
     x = torch.randn(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     hidden = x @ model.linear0.weight.T + model.linear0.bias
     centred = hidden - hidden.mean(1, keepdim=True)
@@ -53,35 +60,25 @@ def test_layer_norm_layers_are_layer_norm_without_activation() -> None:
 
 @given(st.integers(0, 2**63 - 1), st.sampled_from(NORMS), st.integers(1, 5))
 def test_initial_weights_depend_on_the_seed_alone(seed: int, norm: str, depth: int) -> None:
-    config = config_of(norm, depth=depth, seed=seed)
     torch.manual_seed(seed % 1000)  # the global generator must not matter
-    model = build(config, 5, 3)
-    reference = initial_parameters(RunConfig(norm="ln", width=16, depth=9, seed=seed), 5, 3)
-    for name in linear_shapes(5, 16, config.depth, 3):
-        if (name, config.depth) != ("readout", 0):  # a single Linear reads the input: another shape
+    net = net_of(norm, depth=depth)
+    model = build(net, (5,), 3, seed)
+    reference = initial_parameters(MLP(norm="ln", width=16, depth=9), 5, 3, seed)
+    for name in linear_shapes(net, 5, 3):
+        if (name, net.depth) != ("readout", 0):  # a single Linear reads the input: another shape
             for part in ("weight", "bias"):
-                wanted = reference[f"{name}.{part}"].to(torch.float32)
-                assert torch.equal(model.get_parameter(f"{name}.{part}"), wanted)
+                assert torch.equal(model.get_parameter(f"{name}.{part}"), reference[f"{name}.{part}"])
 
 
 def test_other_seeds_and_other_layers_start_elsewhere() -> None:
-    a = initial_parameters(RunConfig(width=16, depth=3, seed=0), 16, 16)
-    b = initial_parameters(RunConfig(width=16, depth=3, seed=1), 16, 16)
+    a, b = (initial_parameters(MLP(width=16, depth=3), 16, 16, seed) for seed in (0, 1))
     weights = [value for parameters in (a, b) for name, value in parameters.items() if "weight" in name]
     for i, weight in enumerate(weights):
         assert not any(torch.isin(weight, other).any() for other in weights[:i])
 
 
-def test_float32_weights_are_the_float64_ones_rounded() -> None:
-    single, double = (build(config_of("ln", precision=p), 5, 3) for p in ("32-true", "64-true"))
-    assert single.readout.weight.dtype == torch.float32
-    assert double.readout.weight.dtype == torch.float64
-    assert torch.equal(single.readout.weight, double.readout.weight.float())
-    assert parameter_dtype(config_of("ln", precision="bf16-mixed")) == torch.float32
-
-
 def test_initial_weights_fill_torchs_own_range_evenly() -> None:
-    parameters = initial_parameters(RunConfig(width=256, depth=2), 64, 10)
+    parameters = initial_parameters(MLP(width=256, depth=2), 64, 10, 0)
     for name, n_in in (("linear0", 64), ("linear1", 256), ("readout", 256)):
         bound = 1 / math.sqrt(n_in)
         weight = parameters[f"{name}.weight"] / bound
@@ -93,7 +90,7 @@ def test_initial_weights_fill_torchs_own_range_evenly() -> None:
 
 
 def test_initial_weights_are_these_for_ever() -> None:
-    parameters = initial_parameters(RunConfig(width=2, depth=1, seed=7), 1, 1)
+    parameters = initial_parameters(MLP(width=2, depth=1), 1, 1, 7)
     assert {name: value.flatten().tolist() for name, value in parameters.items()} == {
         "linear0.weight": [0.5402819020069483, -0.7761455113646314],
         "linear0.bias": [-0.6218045334057449, -0.6800894768818997],
@@ -103,20 +100,50 @@ def test_initial_weights_are_these_for_ever() -> None:
 
 
 def test_affine_and_eps_reach_the_norms() -> None:
-    plain = build(dataclasses.replace(config_of("ln"), affine=False, norm_eps=0.25), 5, 3)
+    plain = built("ln", affine=False, eps=0.25)
     assert {name.split(".")[0] for name, _ in plain.named_parameters()} == {"linear0", "linear1", "readout"}
     assert plain.norm0.eps == plain.norm1.eps == 0.25
-    affine = build(config_of("ln"), 5, 3)
-    assert torch.equal(affine.norm0.weight, torch.ones(16))
-    assert torch.equal(affine.norm0.bias, torch.zeros(16))
+    affine = built("ln")
+    assert torch.equal(affine.norm0.weight, torch.ones(16, dtype=torch.float64))
+    assert torch.equal(affine.norm0.bias, torch.zeros(16, dtype=torch.float64))
 
 
-def test_bad_nets_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="has depth 0"):
-        mlp("linear", 5, 16, 1, 3)
-    with pytest.raises(InvalidInputError, match="has depth 0"):
-        mlp("ln", 5, 16, 0, 3)
-    with pytest.raises(InvalidInputError, match=r"3.*16|16.*3"):
-        mlp("ln-g", 5, 16, 1, 3, num_groups=3)
-    with pytest.raises(InvalidInputError, match="what"):
-        mlp("what", 5, 16, 1, 3)
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"norm": "linear", "depth": 1}, "'linear' is the net of depth 0"),
+        ({"norm": "ln", "depth": 0}, "'linear' is the net of depth 0"),
+        ({"norm": "ln", "num_groups": 4}, "num_groups = 4"),
+        ({"norm": "ln-g"}, "num_groups = None"),
+        ({"norm": "ln-g", "num_groups": 4, "group_size": 4}, "group_size = 4"),
+        ({"norm": "ln-g", "num_groups": 3, "width": 16}, "num_groups = 3 does not divide 16"),
+        ({"norm": "ln-g", "group_size": 3, "width": 16}, "group_size = 3 does not divide 16"),
+        ({"norm": "what"}, "norm is 'what'; choose one of linear, ln"),
+        ({"norm": "ln", "width": 0}, "width is 0"),
+        ({"norm": "ln", "dropout": 1}, "dropout"),
+    ],
+)
+def test_bad_nets_are_refused(fields: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidInputError, match=words):
+        MLP(**fields)
+
+
+def test_groups_by_size_are_groups_by_number() -> None:
+    by_size, by_number = MLP(norm="ln-g", group_size=4, width=16), MLP(norm="ln-g", num_groups=4, width=16)
+    x = torch.randn(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(build(by_size, (5,), 3, 0)(x), build(by_number, (5,), 3, 0)(x))
+
+
+def test_a_model_more_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for ``training/models/twice.py``."""
+
+    class Twice(Parameters):
+        factor: int = 2
+
+    file = types.ModuleType("training.models.twice")
+    file.build = lambda parameters, shape, n_classes, seed: (parameters.factor, shape, n_classes, seed)
+    monkeypatch.setitem(sys.modules, file.__name__, file)
+    monkeypatch.setitem(MODELS, "twice", Twice)
+    assert build(read_parameters({"name": "twice", "factor": 3}), (1, 2), 10, 5) == (3, (1, 2), 10, 5)
+    with pytest.raises(InvalidInputError, match="choose mlp, twice"):
+        read_parameters({"name": "thrice"})

@@ -71,7 +71,7 @@ class Norm(Parameters):
         if given != (self.norm in GROUPED):
             raise InvalidInputError(
                 f"norm {self.norm!r} with num_groups = {self.num_groups}, group_size = {self.group_size}: "
-                f"the norms with groups are {', '.join(GROUPED)}; give one of the two to these, none to others"
+                f"the norms with groups are {', '.join(GROUPED)}; give one to these, none to others"
             )
         return self
 

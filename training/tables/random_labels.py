@@ -147,8 +147,8 @@ def _description(record: Record) -> str:
         f"Final *training* accuracy. {data.origin}: {data.n_samples:,} samples, {data.n_features:,} "
         f"features, {data.n_classes} classes, {labels}. Width {net.width}, {config.epochs} epochs, "
         f"learning rate times {schedule.gamma:g} every {schedule.every} {schedule.unit}; "
-        f"{len(record.runs)} runs, {seeds} {'seeds' if seeds != 1 else 'seed'}. Each row is the best setting of its method by mean "
-        "final accuracy, with mean and standard deviation (sd) over its n seeds."
+        f"{len(record.runs)} runs, {seeds} {'seeds' if seeds != 1 else 'seed'}. "
+        "Each row is the best setting of its method by mean final accuracy, with mean and standard deviation (sd) over its n seeds."
     )
 
 
@@ -317,8 +317,8 @@ def _csv_rows(record: Record) -> list[dict[str, object]]:
         rows.append({
             **common, "kind": "trained", "norm": net.norm, "num_groups": net.num_groups, "depth": net.depth,
             "width": net.width, "optimizer": c.optimizer.name, "lr": c.optimizer.lr,
-            "batch_size": c.batch_size, "epochs": c.epochs, "n": len(setting.values), "n_diverged": setting.n_diverged,
-            "mean": setting.mean, "sd": setting.deviation,
+            "batch_size": c.batch_size, "epochs": c.epochs, "n": len(setting.values),
+            "n_diverged": setting.n_diverged, "mean": setting.mean, "sd": setting.deviation,
             **({} if net.norm == "linear" else _reported_columns(record, net.norm, setting.mean, target)),
         })  # fmt: skip
     if bound is not None:

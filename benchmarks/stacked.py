@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.page import Page, show
 
 if TYPE_CHECKING:  # torch is imported only when the page is run
-    from training.config import RunConfig
+    from training import RunConfig
     from training.data import ImageData
-    from training.result import RunResult
+    from training.run.result import RunResult
 
 REPEATS, EPOCHS, DEPTH, BATCH = 3, 2, 4, 128
 NETS = (("ln", None), ("ln-g", 16), ("bn", None))
 TEXT = (
-    "The same runs by `training.stacked.train_many` and, one after another, by `training.engine.train`: "
+    "The same runs by `training.train_grid` and, one after another, by `training.train`: "
     f"depth {DEPTH}, random labels, float32, batches of {BATCH}, {EPOCHS} epochs with the evaluation after "
     "each; every member has its own seed, every other one a ten times larger learning rate. Medians of "
     f"{REPEATS} runs of both sides in turn: on a CPU processor seconds of one thread, on a GPU seconds on "
@@ -30,16 +29,16 @@ HEADER = ("device", "data", "samples", "width", "norm", "optimizer", "members", 
 
 
 def _row(device: str, data: ImageData, configs: Sequence[RunConfig]) -> tuple[str, ...]:
-    from training.engine import train
-    from training.stacked import train_many
+    from training import train, train_grid
 
     sides: dict[str, Callable[[], list[RunResult]]] = {
-        "one by one": lambda: [train(config, data, device=device) for config in configs],
-        "stacked": lambda: train_many(configs, data, device=device),
+        "one by one": lambda: [train(None, data, config, device=device, threads=1) for config in configs],
+        "stacked": lambda: train_grid(configs, data, device=device),
     }
     clock = time.process_time if device == "cpu" else time.perf_counter  # the results are on the CPU by then
-    train(replace(configs[0], epochs=1), data, device=device)  # what is done once, before the clock runs
-    train_many([replace(configs[0], epochs=1)], data, device=device)
+    once = configs[0].replaced(epochs=1)
+    train(None, data, once, device=device)  # what is done once, before the clock runs
+    train_grid([once], data, device=device)
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     results: dict[str, list[RunResult]] = {}
     for _ in range(REPEATS):
@@ -57,9 +56,9 @@ def _row(device: str, data: ImageData, configs: Sequence[RunConfig]) -> tuple[st
         device,
         data.name,
         str(len(data.train)),
-        str(first.width),
+        str(first.model.width),
         first.label.partition(" ")[0],
-        first.optimizer,
+        first.optimizer.name,
         str(len(configs)),
         show(one),
         show(many),
@@ -71,14 +70,17 @@ def _row(device: str, data: ImageData, configs: Sequence[RunConfig]) -> tuple[st
 def _configs(
     data: str, width: int, norm: str, num_groups: int | None, optimizer: str, members: int
 ) -> list[RunConfig]:
-    from training.config import RunConfig
+    from training import RunConfig
+    from training.models import MLP
+    from training.run.config import varied
 
+    net = MLP(norm=norm, num_groups=num_groups, width=width, depth=DEPTH)
     base = RunConfig(
-        data=data, norm=norm, num_groups=num_groups, width=width, depth=DEPTH, optimizer=optimizer,
-        batch_size=BATCH, epochs=EPOCHS,
+        data={"name": data, "label_seed": 0}, model=net, optimizer={"name": optimizer, "momentum": 0.1},
+        schedule={"name": "step"}, batch_size=BATCH, epochs=EPOCHS,
     )  # fmt: skip
     low, high = (1e-3, 1e-2) if optimizer == "adam" else (1e-2, 1e-1)
-    return [replace(base, seed=seed, lr=high if seed % 2 else low) for seed in range(members)]
+    return [varied(base, {"seed": s, "optimizer.lr": high if s % 2 else low}) for s in range(members)]
 
 
 def pages() -> Iterator[Page]:

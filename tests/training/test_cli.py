@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.test_records import record, run
+from tests.training.test_record import record, run
 from training import cli
-from training.records import write_record
+from training.experiments import conduct
+from training.experiments.random_labels import planned_grid
+from training.run.record import write_record
 
 NAME = "random-labels-digits-40-quick"
 SMALL = ("random-labels", "--n-samples", "40", "--seeds", "1")
@@ -18,11 +20,11 @@ def worked(monkeypatch):
     """The experiments that were begun; each is a known record."""
     begun = []
 
-    def run_experiment(grid, images, **options):
+    def recorded(grid, data, **options):
         begun.append(options)
-        return record(run(n_samples=40), n_samples=40)
+        return record(run(of=40, n_samples=40), n_samples=40)
 
-    monkeypatch.setattr(cli, "run_experiment", run_experiment)
+    monkeypatch.setattr(conduct, "recorded", recorded)
     return begun
 
 
@@ -81,9 +83,10 @@ def test_an_earlier_record_is_not_replaced(command, worked, tmp_path, more):
 
 def test_a_run_interrupted_after_its_record_goes_on(command, worked, tmp_path):
     """Its checkpoint goes last, when the figure is drawn, too."""
-    write_record(record(run(n_samples=40), n_samples=40, seconds=1.0), tmp_path / f"{NAME}.json")
+    write_record(record(run(of=40, n_samples=40), n_samples=40, seconds=1.0), tmp_path / f"{NAME}.json")
     checkpoint = tmp_path / "random-labels-digits-quick.ckpt"
-    checkpoint.write_text("all but the figure")
+    checkpoint.mkdir()
+    (checkpoint / "stacks.json").write_text("all but the figure")
     code, err = command(*SMALL, "--out", ".")
     assert code == 2
     assert "--resume" in err
@@ -119,6 +122,34 @@ def test_a_folder_that_nothing_can_be_written_to(command, worked, tmp_path, monk
 def test_a_look_at_the_folder_leaves_it_as_it_was(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").write_text("kept")
-    cli._check_folder(tmp_path / "there")
-    cli._check_folder(tmp_path / "there" / "not" / "yet")
+    base = planned_grid().base
+    for out in (tmp_path / "there", tmp_path / "there" / "not" / "yet"):
+        conduct.Places(out, "random-labels", "quick", base).check(resume=False)
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["file"]
+
+
+def test_what_an_interruption_leaves_is_said():
+    assert "--resume goes on" in cli.interrupted(["random-labels", "--seeds", "1"])
+    assert cli.interrupted(["tables"]) == cli.interrupted([]) == "nothing was written"
+
+
+def test_only_the_first_process_writes(command, worked, tmp_path, monkeypatch):
+    monkeypatch.setattr(conduct, "recorded", lambda grid, data, **options: None)
+    monkeypatch.setenv("RANK", "1")
+    assert command(*SMALL, "--out", "new/place") == (0, "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("program", "words"), [
+    ("python -m training", "python -m training random-labels --seeds 1"),
+    ("lntheory", "lntheory train random-labels --seeds 1"),
+])  # fmt: skip
+def test_the_command_is_recorded_as_it_was_typed(program, words):
+    class Context:
+        obj = ("random-labels", "--seeds", "1", "--resume")
+        info_name = program
+
+        def find_root(self):
+            return self
+
+    assert conduct.typed(Context()) == words

@@ -44,7 +44,9 @@ def run_configs(draw: st.DrawFn) -> RunConfig:
         optimizer={
             "name": draw(st.sampled_from(["sgd", "adam", "adamw"])), "lr": draw(st.floats(1e-300, 1e300)),
         },
-        schedule={"name": draw(st.sampled_from(["constant", "step", "cosine"])), "warmup": draw(st.integers(0, 9))},
+        schedule={
+            "name": draw(st.sampled_from(["constant", "step", "cosine"])), "warmup": draw(st.integers(0, 9)),
+        },
         loss={"label_smoothing": draw(st.sampled_from([0.0, 0.1]))},
         clip_norm=draw(st.none() | st.just(1.0)),
         seed=draw(st.integers(0, 2**63 - 1)),
@@ -101,7 +103,8 @@ def test_numpy_numbers_and_whole_floats_are_the_same_config() -> None:
     ({"optimizer.lr": math.nan}, "lr is nan"), ({"optimizer.lr": math.inf}, "lr is inf"),
     ({"optimizer.lr": "0.1"}, "lr is '0.1'"), ({"model.eps": -1e-9}, "eps is -1e-09"),
     ({"optimizer.momentum": 1}, "momentum is 1"), ({"optimizer.betas": (0.9,)}, "betas"),
-    ({"optimizer.betas": (0.9, 1.0)}, r"betas\[1\] is 1"), ({"model.norm": "layernorm"}, "norm is 'layernorm'"),
+    ({"optimizer.betas": (0.9, 1.0)}, r"betas\[1\] is 1"),
+    ({"model.norm": "layernorm"}, "norm is 'layernorm'"),
     ({"optimizer.name": "lamb"}, "name is 'lamb'"), ({"precision": "16-mixed"}, "precision is '16-mixed'"),
     ({"data.name": ""}, "name is ''"), ({"data.root": 3}, "root is 3"), ({"model.affine": 1}, "affine is 1"),
     ({"schedule.name": "inverse-sqrt"}, "warmup is 0"), ({"loss.label_smoothing": 1}, "label_smoothing is 1"),
@@ -161,7 +164,7 @@ def test_the_cosine_ends_at_its_floor() -> None:
 
 
 def test_the_inverse_square_root_is_fairseqs() -> None:
-    """lr = lr0 (updates / warmup) up to the warm-up, then lr0 (warmup / updates)^(1/2), updates counted from 1."""
+    """Factor updates/warmup up to the warm-up, then (warmup/updates)^(1/2), updates counted from 1."""
     schedule = Schedule(name="inverse-sqrt", unit="steps", warmup=4000)
     assert schedule.factor(3999, 1, 10**6) == 1.0
     assert schedule.factor(15_999, 1, 10**6) == 0.5

@@ -3,20 +3,20 @@
 import json
 import subprocess
 import sys
-from contextlib import nullcontext
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from lntheory.errors import InvalidInputError
-from training import cli, random_labels
-from training.config import PRESETS
-from training.data import load
-from training.labels import RandomLabels
-from training.random_labels import certified_net, planned_grid, run_experiment
-from training.records import read_record
-from training.result import EpochMetrics, RunResult
+from lntheory.errors import InvalidInputError, RefutedError
+from training import cli
+from training.data import RandomLabels, load
+from training.experiments import EXPERIMENTS, random_labels
+from training.experiments.conduct import recorded
+from training.experiments.random_labels import PRESETS, certified_net, planned_grid, proofs
+from training.run.config import varied
+from training.run.record import read_record
+from training.run.result import EpochMetrics, RunResult
+from training.run.source import device_of, source_sha256
 
 SMALL = [
     "--n-samples",
@@ -34,22 +34,16 @@ SMALL = [
 ]
 
 
-def bar(_):
-    return nullcontext(lambda done, total: None)
-
-
-def trainer(configs, data, *, device, threads, checkpoint, progress):
+def trainer(configs, data, *, device, threads, folder, weights, progress):
     """Stands in for torch: every run ends with a tenth of the samples right, but bn's diverge."""
     n = len(data.train)
     progress(0, len(configs))
     results = []
     for config in configs:
-        metrics = tuple(
-            EpochMetrics(k + 1, 1.5, (n // 10) / n, config.learning_rate(k), 0.1)
-            for k in range(config.epochs)
-        )
-        diverged = config.norm == "bn"
-        results.append(RunResult(config, metrics[:-1] if diverged else metrics, diverged, 0.25))
+        row = {"train_loss": 1.5, "train_accuracy": (n // 10) / n}
+        epochs = tuple(EpochMetrics(k + 1, row, 1e-3, 0.1) for k in range(config.epochs))
+        diverged = config.model.norm == "bn"
+        results.append(RunResult(config, epochs[:-1] if diverged else epochs, diverged, True, 0.25))
     return results
 
 
@@ -58,10 +52,13 @@ def small_grid(**changes):
     return planned_grid("quick", **wanted)
 
 
-def experiment(grid=None, n_samples=40, **changes):
-    options = {"preset": "quick", "command": "by hand", "ceiling_seconds": 5.0, "bar": bar, "train": trainer}
-    grid = grid or small_grid(n_samples=n_samples)
-    return run_experiment(grid, load("digits", n_samples=n_samples), **{**options, **changes})
+def experiment(grid=None, n_samples=40, **options):
+    data = load("digits", n_samples=n_samples)
+    return recorded(
+        grid or small_grid(n_samples=n_samples), data, experiment="random-labels", preset="quick",
+        command="by hand", prove=lambda images: proofs(images, 0, **{"ceiling_seconds": 5.0, **options}),
+        train=trainer,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------- grids
@@ -69,7 +66,7 @@ def experiment(grid=None, n_samples=40, **changes):
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
 def test_a_preset_is_taken_as_it_is(preset):
-    assert planned_grid(preset) == PRESETS[preset]
+    assert planned_grid(preset).configs() == PRESETS[preset].grid.configs()
 
 
 def test_what_is_asked_for_replaces_the_preset():
@@ -78,16 +75,17 @@ def test_what_is_asked_for_replaces_the_preset():
                         precision="64-true")  # fmt: skip
     configs = grid.configs()
     assert {
-        (c.data, c.data_root, c.n_samples, c.epochs, c.width, c.label_seed, c.precision) for c in configs
+        (c.data.name, c.data.root, c.data.n_samples, c.epochs, c.model.width, c.data.label_seed, c.precision)
+        for c in configs
     } == {("mnist", "x", 9, 3, 48, 7, "64-true")}
-    assert {c.depth for c in configs} == {0, 2, 5}
-    assert {c.num_groups for c in configs} == {None, 3, 12}
+    assert {c.model.depth for c in configs} == {0, 2, 5}
+    assert {c.model.num_groups for c in configs} == {None, 3, 12}
     assert {c.seed for c in configs} == {0, 1}
-    assert {(c.optimizer, c.lr) for c in configs if c.norm != "linear"} == {
+    assert {(c.optimizer.name, c.optimizer.lr) for c in configs if c.model.norm != "linear"} == {
         ("sgd", 0.5), ("sgd", 0.25), ("adam", 0.5), ("adam", 0.25),
     }  # fmt: skip
-    assert 0.5 not in {c.lr for c in configs if c.norm == "linear"}
-    assert {c.norm for c in configs} == {"linear", "bn", "ln", "ln-g"}
+    assert 0.5 not in {c.optimizer.lr for c in configs if c.model.norm == "linear"}
+    assert {c.model.norm for c in configs} == {"linear", "bn", "ln", "ln-g"}
 
 
 @pytest.mark.parametrize("wrong", [
@@ -100,7 +98,7 @@ def test_grids_that_cannot_be(wrong):
 
 
 def test_groups_that_another_width_cannot_have_are_dropped():
-    assert {c.num_groups for c in planned_grid("paper", width=24).configs()} == {None, 2, 4, 8}
+    assert {c.model.num_groups for c in planned_grid("paper", width=24).configs()} == {None, 2, 4, 8}
 
 
 # --------------------------------------------------------------------------------------------- the experiment
@@ -113,8 +111,9 @@ def test_all_is_recorded():
     assert (found.labels.seed, found.labels.sha256) == (0, RandomLabels(0, 10).sha256(80))
     assert found.seconds == pytest.approx(0.25 * len(found.runs))
     assert found.versions["numpy"] == np.__version__
+    assert found.source_sha256 == source_sha256()
     assert [run.config for run in found.runs] == list(small_grid(n_samples=80).configs())
-    assert {run.config.norm for run in found.runs if run.diverged} == {"bn"}
+    assert {run.config.model.norm for run in found.runs if run.diverged} == {"bn"}
     assert found.ceiling is not None
     assert found.ceiling.lssr is not None
     assert found.certified is not None
@@ -131,10 +130,14 @@ def test_the_certified_net_can_be_of_fewer_samples():
     assert experiment(certified_samples=15, ceiling_seconds=0.0).certified.n_samples == 15
 
 
-def test_true_labels_are_no_random_labels():
+def test_true_labels_are_recorded_as_such():
     grid = small_grid()
-    with pytest.raises(InvalidInputError, match="seed"):
-        experiment(replace(grid, base=replace(grid.base, label_seed=None)))
+    base = varied(grid.base, {"data.label_seed": None})
+    found = recorded(type(grid)(base, grid.parts), load("digits", n_samples=40), experiment="a", preset="b",
+                     command="c", train=lambda configs, data, **_: [
+                         RunResult(config, (), True, True, 0.1) for config in configs])  # fmt: skip
+    assert found.labels.seed is None
+    assert (found.data.n_test_samples, found.ceiling) == (359, None)
 
 
 # ------------------------------------------------------------------------------------------ the certified net
@@ -142,7 +145,7 @@ def test_true_labels_are_no_random_labels():
 
 def test_the_certified_net_has_width_three():
     rng = np.random.default_rng(0)
-    net = certified_net(rng.random((30, 2), dtype=np.float32), rng.integers(0, 2, 30), bar=bar)
+    net = certified_net(rng.random((30, 2), dtype=np.float32), rng.integers(0, 2, 30))
     assert (net.width, net.n_contradictory, net.accuracy) == (3, 0, 1.0)
     assert net.depth > 0
     assert net.precision > 0
@@ -150,19 +153,18 @@ def test_the_certified_net_has_width_three():
 
 def test_equal_samples_of_unequal_labels_cannot_all_be_right():
     X = np.array([[0, 0], [1, 0], [0, 0], [0, 0], [1, 1]], dtype=np.float32)
-    net = certified_net(X, np.array([2, 1, 0, 2, 2]), bar=bar)
+    net = certified_net(X, np.array([2, 1, 0, 2, 2]))
     assert net.n_contradictory == 1
     assert net.accuracy == 0.8
 
 
 def test_a_wrong_net_is_not_recorded(monkeypatch):
-    from lntheory.errors import RefutedError
     from lntheory.network import Layer, LNNet
 
     wrong = LNNet([], Layer([[1.0, 0.0]], [0.0]), (0, 1))
     monkeypatch.setattr("lntheory.shatter", lambda *_, **__: wrong)
     with pytest.raises(RefutedError):
-        certified_net(np.array([[1, 1], [-1, 0]], dtype=np.float32), np.array([0, 1]), bar=bar)
+        certified_net(np.array([[1, 1], [-1, 0]], dtype=np.float32), np.array([0, 1]))
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -233,7 +235,7 @@ def test_help_and_dry_run_need_no_torch():
     (["--what"], "--what"),
 ])  # fmt: skip
 def test_bad_input_is_named_before_any_work(command, tmp_path, monkeypatch, arguments, words):
-    monkeypatch.setattr(random_labels, "linear_ceiling", lambda *_: pytest.fail("worked"))
+    monkeypatch.setattr(random_labels, "linear_ceiling", lambda *_, **__: pytest.fail("worked"))
     code, out, err = command("random-labels", *arguments)
     assert (code, out) == (2, "")
     assert words in err
@@ -254,10 +256,10 @@ def test_tables_of_nothing(command):
 
 
 def test_a_damaged_record_is_named(command, tmp_path):
-    (tmp_path / "a.json").write_text('{"format": "lntheory-training-record", "version": 1}')
+    (tmp_path / "a.json").write_text('{"format": "lntheory-training-record", "version": 2}')
     code, _, err = command("tables", "a.json")
     assert code == 2
-    assert "a.json: field config is missing" in err
+    assert "a.json: field config is None" in err
 
 
 # --------------------------------------------------------------------------------------------- with torch
@@ -274,7 +276,8 @@ def trained(command, tmp_path):
 def without_times(value):
     """A record's JSON but for what the clock said."""
     if isinstance(value, dict):
-        return {k: without_times(v) for k, v in value.items() if "seconds" not in k and k != "started"}
+        clock = ("seconds", "started", "second", "memory")
+        return {k: without_times(v) for k, v in value.items() if not any(word in k for word in clock)}
     return [without_times(entry) for entry in value] if isinstance(value, list) else value
 
 
@@ -286,7 +289,7 @@ def test_the_whole_way(trained, command):
     found = read_record(folder / "random-labels-digits-40-quick.json")
     assert found.command.startswith("python -m training random-labels --n-samples 40")
     assert found.versions["torch"]
-    assert all(0 <= count <= 40 for run in found.runs for count in run.correct)
+    assert all(0 <= part <= 1 for run in found.runs for part in run.series("train_accuracy"))
     for words in ("LN-G, 2 groups", "linear bound, found", "certified", "not verified against the PDF",
                   "embedded or stand-in data", str(folder.name)):  # fmt: skip
         assert words in out
@@ -297,9 +300,9 @@ def test_the_whole_way(trained, command):
 
 def test_an_interrupted_run_goes_on_to_the_same_record(trained, command, tmp_path, monkeypatch):
     _, folder = trained
-    from training import stacked
+    from training import engine
 
-    genuine = stacked.train_many
+    genuine = engine.train_grid
 
     def interrupted(configs, data, *, progress, **options):
         def stop(done, total):
@@ -309,14 +312,14 @@ def test_an_interrupted_run_goes_on_to_the_same_record(trained, command, tmp_pat
         return genuine(configs, data, progress=stop, **options)
 
     options = [*SMALL, "--out", "there", "--certified-samples", "20"]
-    monkeypatch.setattr(stacked, "train_many", interrupted)
+    monkeypatch.setattr(engine, "train_grid", interrupted)
     code, out, err = command("random-labels", *options)
     assert (code, out) == (130, "")
     assert "--resume" in err
     there = tmp_path / "there"
     assert [path.suffix for path in there.iterdir()] == [".ckpt"]
 
-    monkeypatch.setattr(stacked, "train_many", genuine)
+    monkeypatch.setattr(engine, "train_grid", genuine)
     code, _, err = command("random-labels", *options)
     assert code == 2
     assert "--resume" in err
@@ -331,12 +334,11 @@ def test_an_interrupted_run_goes_on_to_the_same_record(trained, command, tmp_pat
 
 def test_another_grid_does_not_go_on_from_a_checkpoint(command, tmp_path, monkeypatch):
     pytest.importorskip("torch")
-    from training import stacked
+    from training import train_grid
 
-    (tmp_path / "out").mkdir()
     grid = small_grid(n_seeds=1)
-    stacked.train_many(grid.configs(), load("digits", n_samples=40), device="cpu",
-                       checkpoint=tmp_path / "out" / "random-labels-digits-quick.ckpt")  # fmt: skip
+    train_grid(grid.configs(), load("digits", n_samples=40), device="cpu",
+               folder=tmp_path / "out" / "random-labels-digits-quick.ckpt")  # fmt: skip
     options = [*SMALL, "--label-seed", "3", "--out", "out", "--resume"]
     code, _, err = command("random-labels", *options)
     assert code == 2
@@ -344,5 +346,28 @@ def test_another_grid_does_not_go_on_from_a_checkpoint(command, tmp_path, monkey
 
 
 def test_the_device_is_recorded():
-    assert random_labels._device("cpu", 2).kind == "cpu"
-    assert random_labels._device("cpu", 2).threads == 2
+    assert device_of("cpu", 2).kind == "cpu"
+    assert device_of("cpu", 2).threads == 2
+
+
+# ------------------------------------------------------------------------------------------- the template
+
+
+def test_the_template_is_registered_with_a_line_and_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("torch")
+    monkeypatch.setitem(EXPERIMENTS, "template", "TEMPLATE")
+    monkeypatch.setattr(cli, "app", cli.application())
+    assert cli.main(["template", "--preset", "smoke", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "2 runs of 1 epochs on the first 64 samples of digits, width 32"
+    )
+    assert cli.main(["template", "--preset", "huge"]) == 2
+    out = tmp_path / "out"
+    assert cli.main(["template", "--preset", "smoke", "--out", str(out), "--device", "cpu"]) == 0
+    assert "| ln x 2   | adamw, lr 0.001, batch 128 |" in capsys.readouterr().out
+    found = read_record(out / "template-digits-64-smoke.json")
+    assert all(0 <= run.value("test_accuracy") <= 1 for run in found.runs)
+    assert cli.main(["tables", str(out), "--out", str(tmp_path / "tables")]) == 0
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
+        "template.md", "template.csv", "template-digits-64-smoke.png",
+    }  # fmt: skip

@@ -2,17 +2,20 @@
 
 import copy
 import json
-from dataclasses import replace
+import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import training
 from lntheory.errors import FileFormatError, InvalidInputError
-from training import records
-from training.config import RunConfig
-from training.labels import RandomLabels
-from training.records import (
+from training.data.labels import RandomLabels
+from training.models import MLP
+from training.models.parameters import GROUPED
+from training.run.config import Data, RunConfig
+from training.run.record import (
     Ceiling,
     CertifiedNet,
     DataSource,
@@ -24,31 +27,50 @@ from training.records import (
     read_records,
     write_record,
 )
-from training.result import EpochMetrics, RunResult
+from training.run.result import EpochMetrics, RunResult
+from training.run.source import source_sha256
 
 HASH = "0123456789abcdef" * 4
+MODEL, OPTIMIZER = ("norm", "num_groups", "width", "depth"), {"optimizer": "name", "lr": "lr"}
 
 
-def run(n_epochs=2, correct=(3, 5), loss=(2.0, 1.5), *, diverged=False, seconds=1.0, **config):
-    return Run(RunConfig(epochs=n_epochs, **config), loss, correct, diverged, seconds)
+def config(data="digits", label_seed=0, **fields):
+    """A config by short names; depth 0 for a linear net, two groups for nets with groups."""
+    net = {name: fields.pop(name) for name in MODEL if name in fields}
+    net.setdefault("depth", 0 if net.get("norm") == "linear" else 1)
+    if net.get("norm") in GROUPED:
+        net.setdefault("num_groups", 2)
+    optimizer = {OPTIMIZER[name]: fields.pop(name) for name in OPTIMIZER if name in fields}
+    source = {name: fields.pop(name) for name in ("root", "n_samples") if name in fields}
+    return RunConfig(
+        data=Data(name=data, label_seed=label_seed, **source), model=MLP(**net), optimizer=optimizer, **fields
+    )
+
+
+def run(n_epochs=2, correct=(3, 5), loss=(2.0, 1.5), *, of=10, diverged=False, seconds=1.0, **fields):
+    return Run(config=config(epochs=n_epochs, **fields), diverged=diverged, seconds=seconds,
+               epochs={"train_loss": loss, "train_accuracy": {"of": of, "counts": correct}})  # fmt: skip
 
 
 def record(*runs, data="digits", embedded=True, n_samples=10, **changes):
-    base = Record(
-        experiment="random-labels",
-        preset="quick",
-        command="python -m training random-labels",
-        started="2026-01-02T03:04:05+00:00",
-        seconds=12.5,
-        versions={"python": "3.11.7"},
-        device=Device("cpu", "some processor", 1),
-        data=DataSource(data, f"{data}, by hand", embedded, HASH, n_samples, 64, 10),
-        labels=LabelSource(0, RandomLabels(0).sha256(n_samples)),
-        ceiling=Ceiling((0.25, 0.5), 2, 61, 1e-6, 9, 0.1),
-        certified=CertifiedNet(10, 1, "pairs", 4, 3, 99, "dyadic", 128, 1.0, 0.5, HASH),
-        runs=runs or (run(), run(lr=0.5)),
-    )
-    return replace(base, **changes)
+    fields = {
+        "experiment": "random-labels", "preset": "quick", "command": "python -m training random-labels",
+        "started": "2026-01-02T03:04:05+00:00", "seconds": 12.5, "versions": {"python": "3.11.7"},
+        "device": Device(kind="cpu", name="some processor", threads=1), "source_sha256": HASH,
+        "data": DataSource(name=data, origin=f"{data}, by hand", embedded=embedded, sha256=HASH,
+                           n_samples=n_samples, n_features=64, n_classes=10),
+        "labels": LabelSource(seed=0, sha256=RandomLabels(0).sha256(n_samples)),
+        "ceiling": CEILING, "certified": CERTIFIED, "runs": runs or (run(), run(lr=0.5)), **changes,
+    }  # fmt: skip
+    return Record(**fields)
+
+
+CEILING = Ceiling(lssr=(0.25, 0.5), n_conflicts=2, n_features=61, risk=1e-6, probably_at_most=9, seconds=0.1)
+NO_CEILING = CEILING.replaced(lssr=None, n_conflicts=0, probably_at_most=None)
+CERTIFIED = CertifiedNet(
+    n_samples=10, n_contradictory=1, method="pairs", depth=4, width=3, n_parameters=99, arithmetic="dyadic",
+    precision=128, build_seconds=1.0, certify_seconds=0.5, net_sha256=HASH,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -66,8 +88,11 @@ def test_what_is_written_is_read_back(path):
 
 
 def test_parts_may_be_absent(path):
-    ceiling = Ceiling(None, 0, 61, 1e-6, None, 0.1)
-    for written in (record(ceiling=None, certified=None), record(ceiling=ceiling)):
+    for written in (
+        record(ceiling=None, certified=None),
+        record(ceiling=NO_CEILING),
+        record(source_sha256=None),
+    ):
         write_record(written, path)
         assert read_record(path) == written
 
@@ -83,15 +108,15 @@ def runs_of_a_grid(draw):
     for seed in seeds:
         diverged = draw(st.booleans())
         length = draw(st.integers(0, n_epochs - 1)) if diverged else n_epochs
-        config = draw(st.sampled_from([
+        fields = draw(st.sampled_from([
             {"norm": "linear", "depth": 0}, {"norm": "ln-g", "num_groups": 4}, {"lr": 1e-7},
             {"optimizer": "sgd"},
         ]))  # fmt: skip
-        counts = st.integers(0, 8 if config.get("norm") == "linear" else 10)  # there are two conflicts
+        counts = st.integers(0, 8 if fields.get("norm") == "linear" else 10)  # there are two conflicts
         metrics = draw(st.lists(st.tuples(losses, counts), min_size=length, max_size=length))
         result.append(
             run(n_epochs, tuple(c for _, c in metrics), tuple(v for v, _ in metrics), diverged=diverged,
-                seed=seed, **config)
+                seed=seed, **fields)
         )  # fmt: skip
     return tuple(result)
 
@@ -105,14 +130,14 @@ def test_any_grid_is_read_back(tmp_path_factory, runs, command):
 
 
 def test_a_grid_is_one_small_file(path):
-    runs = [run(60, (1234,) * 60, (2.3026,) * 60, seed=seed) for seed in range(400)]
+    runs = [run(60, (1234,) * 60, (2.3026,) * 60, of=60_000, seed=seed) for seed in range(400)]
     write_record(record(*runs, n_samples=60_000), path)
     assert path.stat().st_size < 400 * 1200
     assert len(path.read_text().splitlines()) < 420
 
 
 def test_where_the_files_lay_is_not_written(path):
-    write_record(record(run(data_root="/home/somebody/mnist")), path)
+    write_record(record(run(root="/home/somebody/mnist")), path)
     assert "somebody" not in path.read_text()
 
 
@@ -165,12 +190,17 @@ def parent(value, where):
     return value
 
 
+DEFAULTS = {"ceiling", "certified", "final", "n_test_samples", "processes"}
+"""Fields that may be left out, beside those of a config."""
+
+
 def test_every_field_is_needed_and_none_is_unknown(path, value):
     for where in places(value):
-        if isinstance(where[-1], str) and where[0] != "versions":
+        if isinstance(where[-1], str) and where[0] != "versions" and where[-1] not in DEFAULTS:
             damaged = copy.deepcopy(value)
             del parent(damaged, where)[where[-1]]
-            refused(path, damaged, where[-1])
+            if "config" not in where[:-1] and "epochs" not in where[:-1]:
+                refused(path, damaged, where[-1])
     for where in [
         (),
         ("data",),
@@ -188,7 +218,8 @@ def test_every_field_is_needed_and_none_is_unknown(path, value):
 
 OPTIONAL = {
     ("ceiling",), ("certified",), ("labels", "seed"), ("ceiling", "lssr"), ("ceiling", "probably_at_most"),
-    ("config", "n_samples"), ("config", "data_root"),
+    ("config", "data.n_samples"), ("config", "data.root"), ("config", "model.num_groups"),
+    ("config", "model.group_size"), ("config", "clip_norm"), ("source_sha256",), ("labels",),
 }  # fmt: skip
 
 
@@ -208,18 +239,19 @@ def test_every_field_has_one_type(path, value, wrong):
         damaged = copy.deepcopy(value)
         parent(damaged, where)[where[-1]] = wrong
         path.write_text(json.dumps(damaged))
-        said = complaint(path)
-        if said is None:
+        complaint_here = complaint(path)
+        if complaint_here is None:
             same = type(old) is type(wrong) or {type(old), type(wrong)} <= {int, float}
             assert same or (where in OPTIONAL and (wrong is None or old is None)), where
         else:
-            assert str(path) in said
-            assert any(str(key) in said for key in where if isinstance(key, str)), said
+            assert str(path) in complaint_here
+            names = [part for key in where if isinstance(key, str) for part in key.split(".")]
+            assert any(name in complaint_here for name in names), complaint_here
 
 
 def test_the_error_names_the_entry(path, value):
-    value["runs"][1]["correct"][1] = "many"
-    refused(path, value, "runs[1].correct[1]", "'many'")
+    value["runs"][1]["epochs"]["train_accuracy"]["counts"][1] = "many"
+    refused(path, value, "runs[1].epochs.train_accuracy", "counts[1]", "'many'")
 
 
 def test_cut_off_anywhere(path):
@@ -239,21 +271,27 @@ def test_what_is_no_record(path, text):
 
 
 def test_another_version(path, value):
-    for version in (2, 0, "1", 1.0, True, None):
+    for version in (1, 3, 0, "2", 2.0, True, None):
         refused(path, {**value, "version": version}, "version")
+
+
+COUNTS = ("runs", 0, "epochs", "train_accuracy", "counts")
 
 
 def test_parts_that_contradict_each_other(path, value):
     for where, wrong, word in [
         (("data", "name"), "mnist", "mnist"),
-        (("labels", "seed"), 5, "label_seed"),
-        (("runs", 0, "correct"), [3, 11], "11 samples of 10"),
-        (("runs", 0, "correct"), [3], "1 epochs"),
+        (("labels", "seed"), 5, "labels.sha256"),
+        (("config", "data.label_seed"), 5, "label_seed"),
+        (COUNTS, [3, 11], "11, of 10"),
+        (COUNTS, [3], "[1, 2]"),
+        (("runs", 0, "epochs", "train_accuracy", "of"), 11, "train_accuracy.of: 11"),
         (("runs", 0, "diverged"), True, "diverged"),
-        (("config", "n_samples"), 7, "n_samples"),
-        (("config", "width"), -1, "width"),
-        (("runs", 0, "config", "lr"), 0.5, "runs[0]"),
-        (("runs",), [], "none"),
+        (("config", "epochs"), 3, "a run of 3 that finished"),
+        (("config", "data.n_samples"), 7, "n_samples"),
+        (("config", "model.width"), -1, "width"),
+        (("runs", 0, "config", "optimizer.lr"), 0.5, "runs[1].config: equal to that of runs[0]"),
+        (("runs",), [], "runs"),
         (("started",), "yesterday", "started"),
         (("started",), "2026-01-02T03:04:05", "offset"),
         (("data", "sha256"), HASH[:-1] + "g", "data.sha256"),
@@ -278,11 +316,15 @@ def test_no_linear_run_is_above_what_is_proved(path, net):
     assert complaint(path) is None
     for correct, epoch in ([9, 8], 0), ([8, 9], 1), ([9, 9], 0):
         twin = copy.deepcopy(good)
-        twin["runs"][0]["correct"] = correct
-        refused(path, twin, f"runs[0].correct[{epoch}]: 9 samples", "n_conflicts = 2", "8 of 10", "restore")
+        parent(twin, COUNTS)["counts"] = correct
+        refused(
+            path, twin, f"train_accuracy.counts[{epoch}]: 9 samples", "n_conflicts = 2", "8 of 10", "restore"
+        )
     diverged = copy.deepcopy(good)
-    diverged["runs"][0].update(correct=[9], loss=[1.0], diverged=True)
-    refused(path, diverged, "runs[0].correct[0]: 9 samples")
+    diverged["runs"][0].update(
+        epochs={"train_loss": [1.0], "train_accuracy": {"of": 10, "counts": [9]}}, diverged=True
+    )
+    refused(path, diverged, "runs[0].epochs.train_accuracy.counts[0]: 9 samples")
 
 
 def test_the_ceiling_is_of_linear_classifiers_only(path):
@@ -290,42 +332,42 @@ def test_the_ceiling_is_of_linear_classifiers_only(path):
     for written in (
         record(run(correct=(9, 10), norm="ln")),
         record(run(correct=(9, 10), precision="bf16-mixed", **LINEAR_RUN)),
-        replace(record(), runs=(run(correct=(9, 10), **LINEAR_RUN),), ceiling=None),
+        record(run(correct=(9, 10), **LINEAR_RUN), ceiling=None),
     ):
         write_record(written, path)
         assert read_record(path) == written
 
 
 def test_two_proofs_that_exclude_each_other(path):
-    linear = replace(record().certified, depth=0, width=0, n_contradictory=2)
+    linear = CERTIFIED.replaced(depth=0, width=0, n_contradictory=2)
     write_record(record(certified=linear), path)
     value = json.loads(path.read_text())
     assert complaint(path) is None
     value["certified"]["n_contradictory"] = 1
-    refused(path, value, "certified", "9 samples right", "ceiling.n_conflicts = 2", "8 of 10")
+    refused(path, value, "certified", ": 9,", "ceiling.n_conflicts = 2", "at most 8")
 
 
 @pytest.mark.parametrize(("where", "good", "wrong", "words"), [
     (("ceiling", "n_conflicts"), 5, 6, "ceiling.n_conflicts: 6"),
     (("ceiling", "n_conflicts"), 5, 11, "ceiling.n_conflicts: 11"),
     (("ceiling", "n_features"), 64, 65, "ceiling.n_features: 65"),
-    (("ceiling", "risk"), 1.0, 1.25, "ceiling.risk: 1.25"),
-    (("ceiling", "probably_at_most"), 10, 11, "ceiling.probably_at_most: 11 samples of 10"),
-    (("certified", "n_samples"), 10, 11, "certified.n_samples: 11, but data.n_samples is 10"),
-    (("runs", 1, "correct", 0), 10, 11, "runs[1].correct[0]: 11 samples of 10"),
+    (("ceiling", "risk"), 1.0, 1.25, "ceiling.risk is 1.25"),
+    (("ceiling", "probably_at_most"), 10, 11, "ceiling.probably_at_most: 11, but there are at most 10"),
+    (("certified", "n_samples"), 10, 11, "certified.n_samples: 11, but there are at most 10"),
+    ((*COUNTS, 0), 10, 11, "counts[0] is 11, of 10"),
 ])  # fmt: skip
 def test_no_number_is_above_what_there_is(path, value, where, good, wrong, words):
     parent(value, where)[where[-1]] = good
     path.write_text(json.dumps(value))
     assert complaint(path) is None
     parent(value, where)[where[-1]] = wrong
-    refused(path, value, words, "restore the file, or run its command again")
+    refused(path, value, words)
 
 
 @pytest.mark.parametrize("where", [
     ("ceiling", "n_conflicts"), ("ceiling", "n_features"), ("ceiling", "risk"),
     ("ceiling", "probably_at_most"), ("certified", "n_samples"), ("certified", "n_contradictory"),
-    ("data", "n_samples"), ("data", "n_classes"), ("runs", 1, "correct", 0),
+    ("data", "n_samples"), ("data", "n_classes"), (*COUNTS, 0),
 ])  # fmt: skip
 def test_nothing_is_below_zero(path, value, where):
     parent(value, where)[where[-1]] = -1
@@ -333,15 +375,14 @@ def test_nothing_is_below_zero(path, value, where):
 
 
 def test_a_record_made_by_hand_is_checked_as_one_that_is_read():
-    base = record()
     for changes, words in [
-        ({"runs": (run(correct=(3, -1)),)}, r"runs\[0\]\.correct\[1\]: -1"),
-        ({"ceiling": replace(base.ceiling, n_conflicts=-1)}, "n_conflicts: -1"),
-        ({"certified": replace(base.certified, n_samples=11)}, r"certified\.n_samples: 11"),
-        ({"labels": LabelSource(0, HASH)}, r"labels\.sha256"),
+        ({"runs": ({"correct": (3, -1)},)}, "runs"),
+        ({"ceiling": CEILING.replaced(n_conflicts=6)}, "n_conflicts: 6"),
+        ({"certified": CERTIFIED.replaced(n_samples=11)}, r"certified\.n_samples: 11"),
+        ({"labels": LabelSource(seed=0, sha256=HASH)}, r"labels\.sha256"),
     ]:
         with pytest.raises(InvalidInputError, match=words):
-            replace(base, **changes)
+            record(**changes)
 
 
 def test_the_hash_of_the_labels_is_that_of_the_labels(path, value):
@@ -356,7 +397,7 @@ def test_the_hash_of_the_labels_is_that_of_the_labels(path, value):
         twin = copy.deepcopy(value)
         parent(twin, where)[where[-1]] = wrong
         refused(path, twin, "labels.sha256", twin["labels"]["sha256"], "of seed 0")
-    value["labels"]["seed"] = value["config"]["label_seed"] = 1
+    value["labels"]["seed"] = value["config"]["data.label_seed"] = 1
     refused(path, value, "labels.sha256", true, "of seed 1", RandomLabels(1).sha256(10))
     value["labels"]["sha256"] = RandomLabels(1).sha256(10)
     path.write_text(json.dumps(value))
@@ -366,51 +407,77 @@ def test_the_hash_of_the_labels_is_that_of_the_labels(path, value):
 def test_the_hash_of_true_labels_is_taken_as_it_is(path, value):
     """Only the data could tell."""
     value["labels"] = {"seed": None, "sha256": HASH}
-    value["config"]["label_seed"] = None
+    value["config"]["data.label_seed"] = None
     path.write_text(json.dumps(value))
-    assert read_record(path).labels == LabelSource(None, HASH)
+    assert read_record(path).labels == LabelSource(seed=None, sha256=HASH)
 
 
 def test_labels_are_not_drawn_without_end(path, value):
     value["data"]["n_samples"] = 10**12
-    refused(path, value, "data.n_samples", "1 to 10000000", "1000000000000")
+    refused(path, value, "data.n_samples", "10000000", "1000000000000")
 
 
 # ------------------------------------------------------------------------------------- results of trainers
 
 
-def result(accuracies, *, epochs=None, diverged=False, lr=1e-3, **config):
-    config = RunConfig(epochs=epochs or len(accuracies), lr=lr, **config)
+def result(accuracies, *, finished=True, diverged=False):
     metrics = tuple(
-        EpochMetrics(k + 1, 1 / 3, accuracy, config.learning_rate(k), 0.1)
+        EpochMetrics(k + 1, {"train_loss": 1 / 3, "train_accuracy": accuracy}, 1e-3, 0.1)
         for k, accuracy in enumerate(accuracies)
     )
-    return RunResult(config, metrics, diverged, 0.2)
+    return RunResult(config(epochs=3), metrics, diverged, finished, 0.2, {"samples_per_second": 1 / 3})
 
 
 def test_accuracies_become_counts_exactly():
-    assert Run.of(result([k / 1438 for k in range(0, 1439, 7)]), 1438).correct == tuple(range(0, 1439, 7))
-    assert Run.of(result([0.5]), 10).loss == (0.33333,)
+    parts = [k / 1438 for k in range(0, 1439, 7)]
+    kept = Run.of(result(parts), {"train": 1438})
+    assert kept.epochs["train_accuracy"].counts == tuple(range(0, 1439, 7))
+    assert kept.series("train_accuracy") == tuple(parts)
+    assert kept.value("train_accuracy") == parts[-1]
+    assert kept.series("train_loss")[0] == 0.33333
+    assert kept.value("samples_per_second") == 0.33333
+    assert kept.value("test_bleu") is None
 
 
 def test_results_that_are_none():
-    with pytest.raises(InvalidInputError, match="1 of 3 epochs"):
-        Run.of(result([0.5], epochs=3), 10)
-    with pytest.raises(InvalidInputError, match="no number of 10 samples"):
-        Run.of(result([0.55]), 10)
-    for accuracy in (-0.1, 1.1, float("nan"), float("inf")):
-        with pytest.raises(InvalidInputError, match=rf"accuracy {accuracy} in epoch 1; .*within \[0, 1\]"):
-            Run.of(result([accuracy]), 10)
-    wrong = result([0.5])
-    wrong = replace(wrong, epochs=(replace(wrong.epochs[0], lr=2e-3),))
-    with pytest.raises(InvalidInputError, match="learning rate"):
-        Run.of(wrong, 10)
+    with pytest.raises(InvalidInputError, match="1 epochs are done of a run that has more"):
+        Run.of(result([0.5], finished=False), {"train": 10})
+    for accuracy in (0.55, -0.1, 1.1, math.nan, math.inf):
+        with pytest.raises(
+            InvalidInputError, match=f"accuracy {accuracy} in epoch 1 is no number of 10 samples"
+        ):
+            Run.of(result([accuracy]), {"train": 10})
 
 
 def test_a_diverged_run_is_kept_as_one():
-    kept = Run.of(result([0.5], epochs=3, diverged=True), 10)
+    kept = Run.of(result([0.5], diverged=True), {"train": 10})
     assert kept.diverged
-    assert record(kept).accuracy(kept) is None
+    assert kept.value("train_accuracy") is None
+
+
+def test_a_record_holds_any_metric(path):
+    """Of a translation, say: no accuracy, no labels, a score that is measured once."""
+    own = Run(config=RunConfig(steps=5), diverged=False, seconds=1.0,
+              epochs={"train_loss": [3.0], "test_perplexity": [20.5]}, final={"bleu": 35.2})  # fmt: skip
+    written = record(own, experiment="translation", labels=None, ceiling=None, certified=None)
+    write_record(written, path)
+    assert read_record(path) == written
+    assert read_record(path).runs[0].value("bleu") == 35.2
+
+
+def test_the_hash_of_the_program_is_that_of_its_files(tmp_path, monkeypatch):
+    from training.run import source
+
+    for name in ("lntheory", "training"):
+        (tmp_path / name / "run").mkdir(parents=True)
+        (tmp_path / name / "a.py").write_text("1")
+    monkeypatch.setattr(source.lntheory, "__file__", str(tmp_path / "lntheory" / "__init__.py"))
+    monkeypatch.setattr(source, "__file__", str(tmp_path / "training" / "run" / "source.py"))
+    first = source_sha256()
+    (tmp_path / "lntheory" / "notes.txt").write_text("no program")
+    assert source_sha256() == first
+    (tmp_path / "training" / "run" / "b.py").write_text("2")
+    assert source_sha256() != first
 
 
 # ----------------------------------------------------------------------------------------------- many files
@@ -419,8 +486,10 @@ def test_a_diverged_run_is_kept_as_one():
 def test_folders_are_read_in_order_of_names(tmp_path):
     write_record(record(run(data="mnist"), data="mnist"), tmp_path / "1.json")
     write_record(record(run(norm="bn")), tmp_path / "2.json")
-    found = read_records([tmp_path, tmp_path / "1.json"])
-    assert [r.name for r in found] == ["random-labels-digits-quick", "random-labels-mnist-quick"]
+    assert [r.name for r in read_records([tmp_path, tmp_path / "1.json"])] == [
+        "random-labels-digits-quick",
+        "random-labels-mnist-quick",
+    ]
 
 
 def test_a_subset_is_in_the_name():
@@ -437,7 +506,7 @@ def test_two_records_of_one_name_are_told_apart_from_none(tmp_path):
 
 
 def test_the_committed_records_are_whole():
-    folder = records.__file__.replace("records.py", "records")
-    for found in read_records([folder]):
-        assert found.versions["torch"]
-        assert "random-labels" in found.command
+    folder = Path(training.__file__).parent / "records"
+    for committed in read_records([folder]):
+        assert committed.versions["torch"]
+        assert "random-labels" in committed.command

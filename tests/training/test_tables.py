@@ -6,33 +6,31 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
 from lntheory.errors import InvalidInputError
-from tests.training.test_records import record, run
-from training import cli, reported, tables
-from training.records import Ceiling, read_record, read_records, write_record
-from training.selection import best_depths, best_settings, linear_bound, stand_in
+from tests.training.test_record import CERTIFIED, NO_CEILING, config, record, run
+from training import cli
+from training.run.config import RunConfig, varied
+from training.run.record import Run, read_record, read_records, write_record
+from training.tables import page_of, random_labels, reported, write_tables
+from training.tables.methods import best_depths, best_settings, linear_bound, method, norm_of, stand_in
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "training"
 COMMITTED = ROOT / "training" / "records"
 
 
-def one(correct, **config):
+def one(correct, of=10, **fields):
     """A run of one epoch."""
-    config.setdefault("norm", "ln")
-    if config["norm"] == "linear":
-        config["depth"] = 0
-    return run(1, (correct,), (1.0,), **config)
+    return run(1, (correct,), (1.0,), of=of, **{"norm": "ln", **fields})
 
 
-def diverged(**config):
-    return run(1, (), (), diverged=True, **{"norm": "ln", **config})
+def diverged(**fields):
+    return run(1, (), (), diverged=True, **{"norm": "ln", **fields})
 
 
 GRID = (
@@ -59,21 +57,21 @@ def row(text, name):
 
 def test_the_best_setting_is_that_of_the_best_mean():
     """Not of the best run (9 and 10 of 10 belong to others), and before any that diverged."""
-    best = {setting.method: setting for setting in best_settings(record(*GRID))}
+    best = {method(setting.config): setting for setting in best_settings(record(*GRID))}
     chosen = best["ln", None, 1]
-    assert (chosen.config.lr, chosen.accuracies, chosen.n_diverged) == (0.2, (0.5, 0.7), 0)
+    assert (chosen.config.optimizer.lr, chosen.values, chosen.n_diverged) == (0.2, (0.5, 0.7), 0)
     assert chosen.mean == pytest.approx(0.6, abs=1e-15)
     assert chosen.deviation == pytest.approx(0.02**0.5, abs=1e-15)
 
 
 def test_of_depths_the_best_and_of_ties_the_shallower():
-    best = {setting.method[:2]: setting for setting in best_depths(best_settings(record(*GRID)))}
-    assert best["ln", None].config.depth == 1  # 0.6 both
+    best = {norm_of(setting): setting for setting in best_depths(best_settings(record(*GRID)))}
+    assert method(best["ln", None].config)[2] == 1  # 0.6 both
     assert list(best) == [("linear", None), ("bn", None), ("ln", None), ("ln-g", 4), ("ln-g", 128)]
 
 
 def test_the_order_of_the_runs_does_not_matter():
-    assert tables.markdown(record(*GRID)) == tables.markdown(record(*reversed(GRID)))
+    assert random_labels.markdown(record(*GRID)) == random_labels.markdown(record(*reversed(GRID)))
 
 
 def test_the_linear_bound_is_the_best_single_run():
@@ -84,14 +82,14 @@ def test_the_linear_bound_is_the_best_single_run():
 
 def test_runs_that_differ_in_anything_else_are_no_seeds_of_one_setting():
     settings = best_settings(record(one(3, width=64), one(4, width=128, seed=1)))
-    assert [setting.accuracies for setting in settings] == [(0.4,)]
+    assert [setting.values for setting in settings] == [(0.4,)]
     assert settings[0].deviation is None
 
 
 def test_a_method_of_which_all_runs_diverged_is_shown_as_such():
-    text = tables.markdown(record(one(3, norm="linear"), diverged(lr=0.1), diverged(lr=0.2)))
+    text = random_labels.markdown(record(one(3, norm="linear"), diverged(lr=0.1), diverged(lr=0.2)))
     assert row(text, "LN-Net")[3] == "all runs diverged"
-    partly = tables.markdown(record(one(3, lr=0.1), diverged(lr=0.1, seed=1)))
+    partly = random_labels.markdown(record(one(3, lr=0.1), diverged(lr=0.1, seed=1)))
     assert row(partly, "LN-Net")[3] == "30.00 (1 more diverged)"
 
 
@@ -99,7 +97,7 @@ def test_a_method_of_which_all_runs_diverged_is_shown_as_such():
 
 
 def test_the_table_of_a_known_record():
-    text = tables.markdown(record(*GRID))
+    text = random_labels.markdown(record(*GRID))
     assert row(text, "linear") == ["linear", "0", "adam, lr 0.001, batch 128", "25.00", "21.21", "2",
                                    "", "", "", ""]  # fmt: skip
     assert row(text, "LN-Net") == ["LN-Net", "1", "adam, lr 0.2, batch 128", "60.00", "14.14", "2", "+20.00",
@@ -116,8 +114,8 @@ def test_the_table_of_a_known_record():
 
 
 def test_proofs_of_less_are_not_compared_with_all():
-    part = replace(record(*GRID).certified, n_samples=5, depth=0)
-    text = tables.markdown(record(*GRID, certified=part, ceiling=Ceiling(None, 0, 61, 1e-6, None, 0.1)))
+    part = CERTIFIED.replaced(n_samples=5, depth=0)
+    text = random_labels.markdown(record(*GRID, certified=part, ceiling=NO_CEILING))
     cells = row(text, "linear, certified")
     assert cells[2].startswith("first 5 samples: ")
     assert cells[3:7] == ["80.00", "", "", ""]
@@ -129,20 +127,20 @@ def test_proofs_of_less_are_not_compared_with_all():
 
 
 def test_by_depth():
-    text = tables.markdown(record(*GRID))
+    text = random_labels.markdown(record(*GRID))
     by_depth = text[text.index("By depth") :]
     assert row(by_depth, "LN-Net") == ["LN-Net", "60.00 ± 14.14", "60.00 ± 0.00"]
     assert row(by_depth, "LN-G, 128 groups") == ["LN-G, 128 groups", "20.00 ± 0.00", ""]
 
 
 def test_bounds_are_rounded_up():
-    assert tables._percent_up(2 / 3) == "66.67"
-    assert tables._percent_up(0.987482) == "98.75"
-    assert tables._percent_up(0.5) == "50.00"
+    assert random_labels.percent_up(2 / 3) == "66.67"
+    assert random_labels.percent_up(0.987482) == "98.75"
+    assert random_labels.percent_up(0.5) == "50.00"
 
 
 def test_reported_values_never_stand_without_their_words():
-    for text in (tables.markdown(record(*GRID)), tables.markdown(full("mnist", 60_000))):
+    for text in (random_labels.markdown(record(*GRID)), random_labels.markdown(full("mnist", 60_000))):
         assert text.count("reported, not verified against the PDF") >= 2
 
 
@@ -161,7 +159,7 @@ def test_what_is_reported_and_nothing_else(data, norm, percent):
 def full(data, n_samples, n_shown=None):
     """A record of genuine data, half of them right."""
     n_shown = n_shown or n_samples
-    runs = [one(n_shown // 2, data=data, norm=norm) for norm in ("linear", "ln")]
+    runs = [one(n_shown // 2, n_shown, data=data, norm=norm) for norm in ("linear", "ln")]
     return record(*runs, data=data, embedded=False, n_samples=n_shown)
 
 
@@ -169,7 +167,7 @@ def full(data, n_samples, n_shown=None):
 def test_the_gap_is_ours_minus_the_reported_of_the_same_data(data, n_samples, gap):
     whole = full(data, n_samples)
     assert stand_in(whole) is None
-    text = tables.markdown(whole)
+    text = random_labels.markdown(whole)
     assert row(text, "LN-Net")[-1] == f"{gap:+.2f}"
     assert "not the paper's" not in text
 
@@ -186,26 +184,26 @@ def test_the_gap_is_ours_minus_the_reported_of_the_same_data(data, n_samples, ga
 def test_other_data_are_called_that_everywhere(other):
     why = stand_in(other)
     assert why
-    text = tables.markdown(other)
+    text = random_labels.markdown(other)
     assert why in text.splitlines()[0]
     assert text.count(why) == 2
     assert {row(text, name)[-1] for name in ("LN-Net", "linear bound, found")} == {"other data"}
-    lines = list(csv.DictReader(io.StringIO(tables.csv_text([other]))))
+    lines = list(csv.DictReader(io.StringIO(random_labels.csv_text([other]))))
     assert {line["stand_in"] for line in lines} == {why}
     assert {line["gap"] for line in lines} == {""}
-    assert why in tables.figure(other).get_suptitle()
+    assert why in page_of("random-labels").figure(other).get_suptitle()
 
 
 # -------------------------------------------------------------------------------------------------- verdicts
 
 
 def verdict(word, *runs):
-    (line,) = (line for line in tables.verdicts(record(*runs, ceiling=None)) if word in line)
+    (line,) = (line for line in random_labels.verdicts(record(*runs, ceiling=None)) if word in line)
     return "**yes**" in line
 
 
 def test_verdicts_are_given_with_their_numbers():
-    ln, bn, groups, _ = tables.verdicts(record(*GRID))
+    ln, bn, groups, _ = random_labels.verdicts(record(*GRID))
     assert "**yes** (60.00 % at depth 1 against 40.00 %)" in ln
     assert "**yes** (35.00 % at depth 1 against 40.00 %)" in bn
     assert "**yes** (best with 4 groups of 64 neurons; by number of groups 1: 60.00 %, 4: 85.00 %" in groups
@@ -218,7 +216,7 @@ def test_verdicts_can_be_no():
     assert not verdict("LN-Net exceeds", linear, one(6), one(7, norm="bn"))  # linear once trained
     assert verdict("BN-Net", linear, one(5, norm="bn"))
     assert not verdict("BN-Net", linear, one(6, norm="bn"))
-    assert "too low" in tables.verdicts(record(linear, one(6, norm="bn")))[0]
+    assert "too low" in random_labels.verdicts(record(linear, one(6, norm="bn")))[0]
 
     def grouped(groups, correct):
         return one(correct, norm="ln-g", num_groups=groups)
@@ -226,20 +224,20 @@ def test_verdicts_can_be_no():
     assert verdict("LN-G", linear, one(5), grouped(32, 8), grouped(128, 4))
     assert not verdict("LN-G", linear, one(5), grouped(32, 8), grouped(128, 9))
     assert not verdict("LN-G", linear, one(9), grouped(32, 8), grouped(128, 4))
-    assert "not tried" in tables.verdicts(record(linear, one(5), grouped(32, 8)))[-1]
+    assert "not tried" in random_labels.verdicts(record(linear, one(5), grouped(32, 8)))[-1]
 
 
 def test_nets_above_what_is_proved_are_named():
     """Of ten samples with two conflicts no linear classifier has nine right."""
     linear = one(5, norm="linear")
-    (line,) = tables.verdicts(record(linear, one(9, norm="ln-g", num_groups=4)))
+    (line,) = random_labels.verdicts(record(linear, one(9, norm="ln-g", num_groups=4)))
     assert line == "Above what is proved of every linear classifier (≤ 80.00 %): LN-G, 4 groups (90.00 %)"
-    assert not tables.verdicts(record(linear, one(8, norm="ln-g", num_groups=4)))
-    assert not tables.verdicts(record(linear, one(9, norm="ln-g", num_groups=4), ceiling=None))
+    assert not random_labels.verdicts(record(linear, one(8, norm="ln-g", num_groups=4)))
+    assert not random_labels.verdicts(record(linear, one(9, norm="ln-g", num_groups=4), ceiling=None))
 
 
 def test_without_a_linear_run_nothing_is_claimed():
-    assert tables.verdicts(record(one(9))) == [
+    assert random_labels.verdicts(record(one(9))) == [
         "No linear run finished, so nothing can be compared with the linear bound."
     ]
 
@@ -248,20 +246,20 @@ def test_without_a_linear_run_nothing_is_claimed():
 
 
 def test_the_csv_has_every_method_and_bound():
-    lines = list(csv.DictReader(io.StringIO(tables.csv_text([record(*GRID)]))))
+    lines = list(csv.DictReader(io.StringIO(random_labels.csv_text([record(*GRID)]))))
     kinds = [line["kind"] for line in lines]
     assert kinds == ["trained"] * 6 + ["linear bound, found", "bound", "bound", "certified"]
     ln = next(line for line in lines if (line["norm"], line["depth"]) == ("ln", "1"))
     assert (ln["mean"], ln["n"], ln["lr"], ln["linear_bound"]) == ("0.6", "2", "0.2", "0.4")
-    mnist = list(csv.DictReader(io.StringIO(tables.csv_text([full("mnist", 60_000)]))))
+    mnist = list(csv.DictReader(io.StringIO(random_labels.csv_text([full("mnist", 60_000)]))))
     assert [line["reported"] for line in mnist][:3] == ["", "0.1944", "0.1538"]
     assert mnist[1]["note"] == reported.NOTE
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
     records = [record(*GRID), full("mnist", 60_000)]
-    first = tables.write_tables(records, tmp_path / "a")
-    second = tables.write_tables(records, tmp_path / "b")
+    first = write_tables(records, tmp_path / "a")
+    second = write_tables(records, tmp_path / "b")
     assert [path.name for path in first] == [
         "random-labels.md", "random-labels.csv", "random-labels-digits-quick.png",
         "random-labels-mnist-quick.png",
@@ -272,12 +270,12 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 
 def test_no_records_no_table(tmp_path):
     with pytest.raises(InvalidInputError, match="no records"):
-        tables.write_tables([], tmp_path / "a")
+        write_tables([], tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
 def test_the_figure_shows_every_method_and_the_bound():
-    drawn = tables.figure(record(*GRID))
+    drawn = page_of("random-labels").figure(record(*GRID))
     by_depth, by_groups, by_epoch = drawn.axes
     shown = {text.get_text() for text in by_depth.get_legend().get_texts()}
     assert {
@@ -296,7 +294,7 @@ def test_the_figure_shows_every_method_and_the_bound():
 
 
 def test_a_record_of_one_net_can_be_drawn():
-    assert len(tables.figure(record(one(3, norm="linear"))).axes) == 3
+    assert len(page_of("random-labels").figure(record(one(3, norm="linear"))).axes) == 3
 
 
 def test_tables_need_no_torch(tmp_path):
@@ -320,7 +318,7 @@ def test_tables_need_no_torch(tmp_path):
 
 def test_the_committed_tables_are_what_the_records_say(tmp_path):
     """`python -m training tables --out docs/training` makes them."""
-    written = tables.write_tables(read_records([COMMITTED]), tmp_path)
+    written = write_tables(read_records([COMMITTED]), tmp_path)
     assert len(written) > 2
     for path in written:
         shown = DOCS / path.name
@@ -333,13 +331,13 @@ def test_the_committed_tables_are_what_the_records_say(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(COMMITTED.glob("*.json")), ids=lambda path: path.stem)
 def test_a_committed_record_has_its_own_name_and_command(path):
-    found = read_record(path)
-    assert path.stem == found.name
-    options = found.command.removeprefix("python -m training ").split()
-    assert options[0] == found.experiment
+    committed = read_record(path)
+    assert path.stem == committed.name
+    options = committed.command.removeprefix("python -m training ").split()
+    assert options[0] == committed.experiment
     wanted = dict(zip(options[1::2], options[2::2], strict=True))
-    assert wanted.get("--data", "digits") == found.data.name
-    assert int(wanted.get("--epochs", found.runs[0].config.epochs)) == found.runs[0].config.epochs
+    assert wanted.get("--data", "digits") == committed.data.name
+    assert int(wanted.get("--epochs", committed.runs[0].config.epochs)) == committed.runs[0].config.epochs
 
 
 def test_links_of_the_page_lead_somewhere():
@@ -362,3 +360,31 @@ def test_the_page_names_every_option():
     command = typer.main.get_command(cli.app).commands["random-labels"]
     for parameter in command.params:
         assert parameter.opts[0] in page, parameter.opts
+
+
+# ------------------------------------------------------------------------------------- the general page
+
+
+def other(seed, lr, losses, metric="test_loss"):
+    """A run of an experiment that has no page of its own."""
+    own = varied(config(label_seed=None, seed=seed, lr=lr, epochs=2), {"optimizer.lr": lr})
+    return Run(config=own, diverged=False, seconds=1.0, epochs={metric: losses})
+
+
+def test_an_experiment_without_a_page_gets_the_general_one(tmp_path):
+    runs = [other(0, 0.1, (3.0, 2.0)), other(1, 0.1, (3.0, 4.0)), other(0, 0.2, (9.0, 8.0))]
+    labels = {"seed": None, "sha256": "0" * 64}
+    one_record = record(*runs, experiment="anything", labels=labels, ceiling=None, certified=None)
+    text = page_of("anything").section(one_record)
+    assert row(text, "ln x 1") == ["ln x 1", "adam, lr 0.1, batch 128", "3", "1.414", "2", "0"]
+    names = [path.name for path in write_tables([one_record], tmp_path)]
+    assert names == ["anything.md", "anything.csv", "anything-digits-quick.png"]
+    (line,) = csv.DictReader(io.StringIO((tmp_path / "anything.csv").read_text()))
+    assert (line["metric"], line["mean"], line["n"]) == ("test_loss", "3.0", "2")
+
+
+def test_the_random_label_page_is_of_its_own_nets():
+    data = {"name": "digits", "label_seed": 0}
+    own = Run(config=RunConfig(data=data, epochs=1), diverged=True, seconds=1.0, epochs={})
+    with pytest.raises(InvalidInputError, match="own net"):
+        random_labels.markdown(record(own))

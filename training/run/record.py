@@ -148,10 +148,11 @@ def _rounded(value: float, digits: int) -> float:
 
 
 def _counted(values: Sequence[float], n: int, name: str) -> list[int]:
-    counts = [round(value * n) for value in values]
-    for epoch, (value, count) in enumerate(zip(values, counts, strict=True), 1):
-        if not 0 <= value <= 1 or abs(value * n - count) > 1e-6:
+    counts = []
+    for epoch, value in enumerate(values, 1):
+        if not 0 <= value <= 1 or abs(value * n - round(value * n)) > 1e-6:
             raise InvalidInputError(f"{name} {value!r} in epoch {epoch} is no number of {n} samples")
+        counts.append(round(value * n))
     return counts
 
 
@@ -387,15 +388,13 @@ def _of_run(run: Run, record: Record, n: int) -> list[str]:
     complaints = []
     if config.data is not None:
         seed = None if record.labels is None else record.labels.seed
-        for name, theirs, ours in (
-            ("name", config.data.name, record.data.name),
-            ("label_seed", config.data.label_seed, seed),
-            ("n_samples", config.data.n_samples or n, n),
+        for name, theirs, where, ours in (
+            ("name", config.data.name, "data.name", record.data.name),
+            ("label_seed", config.data.label_seed, "labels.seed", seed),
+            ("n_samples", config.data.n_samples or n, "data.n_samples", n),
         ):
             if theirs != ours:
-                complaints.append(
-                    f"config.data.{name}: {excerpt(theirs)}, but the record is of {excerpt(ours)}"
-                )
+                complaints.append(f"config.data.{name}: {excerpt(theirs)}, but {where} is {excerpt(ours)}")
     lengths = {len(run.series(name)) for name in run.epochs}
     wanted = config.epochs or run.n_epochs
     if (

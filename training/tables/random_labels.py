@@ -33,7 +33,7 @@ from .random_labels_figure import figure
 from .reported import DISPLAYED, NOTE, QUALITATIVE, REPORTED, reported_accuracy
 from .selection import Setting
 
-__all__ = ["PAGE", "csv_text", "markdown", "verdicts"]
+__all__ = ["PAGE", "csv_text", "markdown", "percent_up", "verdicts"]
 
 
 def _percent(value: float | None, digits: int = 2) -> str:
@@ -98,7 +98,7 @@ def _above_what_is_proved(record: Record, best: Sequence[Setting]) -> list[str]:
     above = [f"{title(*norm_of(s))} ({_percent(s.mean)} %)" for s in best if (s.mean or 0.0) > most]
     if not above:
         return []
-    return [f"Above what is proved of every linear classifier (≤ {_percent_up(most)} %): {', '.join(above)}"]
+    return [f"Above what is proved of every linear classifier (≤ {percent_up(most)} %): {', '.join(above)}"]
 
 
 def _verdict_of_groups(by_groups: dict[int, Setting]) -> str:
@@ -148,7 +148,8 @@ def _description(record: Record) -> str:
         f"features, {data.n_classes} classes, {labels}. Width {net.width}, {config.epochs} epochs, "
         f"learning rate times {schedule.gamma:g} every {schedule.every} {schedule.unit}; "
         f"{len(record.runs)} runs, {seeds} {'seeds' if seeds != 1 else 'seed'}. "
-        "Each row is the best setting of its method by mean final accuracy, with mean and standard deviation (sd) over its n seeds."
+        "Each row is the best setting of its method by mean final accuracy, with mean and "
+        "standard deviation (sd) over its n seeds."
     )
 
 
@@ -213,7 +214,7 @@ def _ceiling_rows(ceiling: Ceiling, record: Record) -> list[list[str]]:
     if ceiling.n_conflicts:
         why = f"{ceiling.n_conflicts} disjoint sets that no linear classifier gets right"
         rows.append(
-            ["linear, proved", "", why, f"≤ {_percent_up((n_samples - ceiling.n_conflicts) / n_samples)}"]
+            ["linear, proved", "", why, f"≤ {percent_up((n_samples - ceiling.n_conflicts) / n_samples)}"]
         )
     else:
         rows.append(
@@ -222,12 +223,12 @@ def _ceiling_rows(ceiling: Ceiling, record: Record) -> list[list[str]]:
     if ceiling.probably_at_most is not None:
         why = f"by counting, but for labels of probability {ceiling.risk:g}"
         rows.append(
-            ["linear, almost surely", "", why, f"≤ {_percent_up(ceiling.probably_at_most / n_samples)}"]
+            ["linear, almost surely", "", why, f"≤ {percent_up(ceiling.probably_at_most / n_samples)}"]
         )
     return rows
 
 
-def _percent_up(value: float) -> str:
+def percent_up(value: float) -> str:
     """Rounded up: a bound must stay one."""
     return f"{math.ceil(10_000 * value - 1e-9) / 100:.2f}"
 

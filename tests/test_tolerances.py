@@ -40,9 +40,7 @@ def tolerances_in(source):
     return sorted(lines)
 
 
-@pytest.mark.parametrize(
-    "path", sorted({*FOLDER.rglob("test_*.py")} - {*FOLDER.glob("training/*")}), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("test_*.py")), ids=lambda path: path.stem)
 def test_tolerances_have_a_name_and_a_reason(path):
     exact = "2.0**-300, 0) <= proved.margin"  # an exact value, attained
     lines = path.read_text(encoding="utf-8").splitlines()

@@ -194,3 +194,26 @@ CLIPPED = 2.0**-18
 """Weights after fifteen steps of SGD at rate 0.05 with momentum 0.1, once clipped to the norm 2 and once by
 torch, which divides by the norm plus 1e-6: a gradient of norm 2 is off by 1e-6 in all, below 2**-19, and
 fifteen steps of 0.05/0.9 times it add up to less than 2**-19, which later gradients at most double."""
+
+FLOAT32 = 2.0**-24
+"""Unit roundoff of float32, in which pixels are kept."""
+
+STANDARDIZED = 8 * FLOAT32
+"""Standardized pixels against the formula, or standardized twice, in units of the largest: mean and deviation
+are taken in float64, and the quotient is rounded to float32 once or twice."""
+
+STANDARDIZED_MOMENTS = 2.0**-20
+"""Mean and mean square minus one of standardized pixels: each is off by a few units of 2**-24."""
+
+MEAN_OF_METRICS = 1e-15
+"""A mean or deviation of two accuracies against its formula."""
+
+LSSR_ENCLOSURE = 1e-15
+"""The width of an enclosure of an LSSR that was computed exactly and rounded outwards."""
+
+MEAN_OF_TOKENS = 1e-12
+"""A mean of at most a hundred cross-entropies added up in other parts, in float64, relative."""
+
+OWN_LOSS = 1e-4
+"""Forty epochs in float32 by a loss and by the same loss as a callable, which divides and multiplies by the
+number of samples once more."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lntheory import exact
 from lntheory.errors import InvalidInputError, RefutedError
+from tests.tolerances import LSSR_ENCLOSURE
 from training.experiments import ceiling
 from training.experiments.ceiling import (
     Conflict,
@@ -221,7 +222,7 @@ def test_the_lssr_is_enclosed_outwards(seed):
     value = exact.lssr(X, y)
     lower, upper = found.lssr
     assert Fraction(lower) <= value.lower <= value.upper <= Fraction(upper)
-    assert upper - lower < 1e-15
+    assert upper - lower < LSSR_ENCLOSURE
     assert (found.n_features, found.risk) == (3, 1e-6)
 
 

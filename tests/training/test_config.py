@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lntheory.errors import FileFormatError, InvalidInputError
+from tests.tolerances import MEAN_OF_METRICS
 from training.experiments.random_labels import PRESETS
 from training.models import MLP
 from training.models.parameters import GROUPED
@@ -159,7 +160,7 @@ def test_warm_up_rises_in_a_line_and_no_factor_is_above_one(
 def test_the_cosine_ends_at_its_floor() -> None:
     schedule = Schedule(name="cosine", unit="steps", warmup=10, floor=0.25)
     assert schedule.factor(10, 1, 50) == 1.0
-    assert schedule.factor(30, 1, 50) == pytest.approx(0.625, abs=1e-15)
+    assert schedule.factor(30, 1, 50) == pytest.approx(0.625, abs=MEAN_OF_METRICS)
     assert schedule.factor(50, 1, 50) == 0.25
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from lntheory.errors import InvalidInputError  # noqa: E402
+from tests.tolerances import STANDARDIZED, STANDARDIZED_MOMENTS  # noqa: E402
 from tests.training.small import small_config, small_data  # noqa: E402
 from training.data import ImageData, RandomLabels, load  # noqa: E402
 from training.engine.samples import TensorSamples, as_splits, epoch_order, prepared, shard  # noqa: E402
@@ -68,7 +69,7 @@ def test_prepared_samples_are_counted_off_then_standardized() -> None:
     assert X.dtype == torch.float64
     raw = small_data().train.flat[:7].astype(float)
     np.testing.assert_allclose(
-        X.numpy(), (raw - raw.mean()) / raw.std(), rtol=0, atol=4 * 2.0**-24 * float(X.abs().max())
+        X.numpy(), (raw - raw.mean()) / raw.std(), rtol=0, atol=STANDARDIZED * float(X.abs().max())
     )
     assert y.tolist() == RandomLabels(0, 3).labels(7).tolist()
 
@@ -92,14 +93,14 @@ def test_preparing_again_changes_nothing_but_roundings() -> None:
     twice = prepared(config, once)
     assert np.array_equal(once.train.y, twice.train.y)
     np.testing.assert_allclose(
-        once.train.X, twice.train.X, rtol=0, atol=8 * 2.0**-24 * np.abs(once.train.X).max()
+        once.train.X, twice.train.X, rtol=0, atol=STANDARDIZED * np.abs(once.train.X).max()
     )
 
 
 def test_digits_are_standardized() -> None:
     X, _ = columns(small_config(**{"data.name": "digits"}), load("digits"))
-    assert abs(float(X.double().mean())) < 2.0**-20
-    assert abs(float(X.double().square().mean()) - 1) < 2.0**-20
+    assert abs(float(X.double().mean())) < STANDARDIZED_MOMENTS
+    assert abs(float(X.double().square().mean()) - 1) < STANDARDIZED_MOMENTS
 
 
 def test_other_data_and_too_few_samples_are_refused() -> None:

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from lntheory.errors import InvalidInputError
+from tests.tolerances import MEAN_OF_METRICS
 from tests.training.test_record import CERTIFIED, NO_CEILING, config, record, run
 from training import cli
 from training.run.config import RunConfig, varied
@@ -60,8 +61,8 @@ def test_the_best_setting_is_that_of_the_best_mean():
     best = {method(setting.config): setting for setting in best_settings(record(*GRID))}
     chosen = best["ln", None, 1]
     assert (chosen.config.optimizer.lr, chosen.values, chosen.n_diverged) == (0.2, (0.5, 0.7), 0)
-    assert chosen.mean == pytest.approx(0.6, abs=1e-15)
-    assert chosen.deviation == pytest.approx(0.02**0.5, abs=1e-15)
+    assert chosen.mean == pytest.approx(0.6, abs=MEAN_OF_METRICS)
+    assert chosen.deviation == pytest.approx(0.02**0.5, abs=MEAN_OF_METRICS)
 
 
 def test_of_depths_the_best_and_of_ties_the_shallower():

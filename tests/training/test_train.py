@@ -28,7 +28,7 @@ from torch.nn import functional as F  # noqa: E402
 
 import training  # noqa: E402
 from lntheory.errors import FileFormatError, InvalidInputError  # noqa: E402
-from tests.tolerances import CLIPPED, PLAIN_LOOP  # noqa: E402
+from tests.tolerances import CLIPPED, MEAN_OF_TOKENS, OWN_LOSS, PLAIN_LOOP  # noqa: E402
 from tests.training.parallel import OWN, RUNS, STOPPED, own_data, own_net  # noqa: E402
 from tests.training.small import (  # noqa: E402
     EPOCHS,
@@ -356,7 +356,7 @@ def test_any_loss_and_any_metric() -> None:
         training.train(nn_linear(), (X, y), config, device="cpu", loss=loss, metrics=["loss", largest])
         for loss in (squared, None)
     )
-    assert by_callable.epochs[-1].metrics == pytest.approx(by_name.epochs[-1].metrics, rel=1e-4)
+    assert by_callable.epochs[-1].metrics == pytest.approx(by_name.epochs[-1].metrics, rel=OWN_LOSS)
     assert by_callable.epochs[-1].metrics["train_loss"] < 0.1 * by_callable.epochs[0].metrics["train_loss"]
     assert set(by_callable.epochs[0].metrics) == {"train_loss", "train_largest"}
 
@@ -375,7 +375,7 @@ def test_padding_counts_for_nothing() -> None:
     still = OWN.replaced(optimizer={"lr": 1e-300}, epochs=1)
     for changes in ({}, {"accumulation": 4}, {"batch_size": 7}):
         result = training.train(own_net(), (X, y), still.replaced(**changes), device="cpu")
-        assert result.epochs[0].metrics["train_loss"] == pytest.approx(wanted, rel=1e-12)
+        assert result.epochs[0].metrics["train_loss"] == pytest.approx(wanted, rel=MEAN_OF_TOKENS)
     parts = [training.train(own_net(), (X, y), OWN.replaced(accumulation=n), device="cpu") for n in (1, 3)]
     assert parts[0].epochs[-1].metrics == pytest.approx(parts[1].epochs[-1].metrics, rel=PLAIN_LOOP["adam"])
 

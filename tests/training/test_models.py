@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from lntheory.errors import InvalidInputError  # noqa: E402
+from lntheory.nn import registry  # noqa: E402
 from tests.training.small import NORMS  # noqa: E402
 from training.models import MLP, MODELS, build, read_parameters  # noqa: E402
 from training.models.mlp import initial_parameters, linear_shapes  # noqa: E402
 from training.models.parameters import GROUPED, Parameters  # noqa: E402
+from training.models.parameters import NORMS as NAMES  # noqa: E402
 
 
 def net_of(norm: str, depth: int = 2, **fields: object) -> MLP:
@@ -118,7 +120,8 @@ def test_affine_and_eps_reach_the_norms() -> None:
         ({"norm": "ln-g", "num_groups": 4, "group_size": 4}, "group_size = 4"),
         ({"norm": "ln-g", "num_groups": 3, "width": 16}, "num_groups = 3 does not divide 16"),
         ({"norm": "ln-g", "group_size": 3, "width": 16}, "group_size = 3 does not divide 16"),
-        ({"norm": "what"}, "norm is 'what'; choose one of linear, ln"),
+        ({"norm": "what"}, "norm is 'what'; choose one of ln"),
+        ({"norm": "in"}, "of images"),
         ({"norm": "ln", "width": 0}, "width is 0"),
         ({"norm": "ln", "dropout": 1}, "dropout"),
     ],
@@ -147,3 +150,12 @@ def test_a_model_more_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch) -> N
     assert build(read_parameters({"name": "twice", "factor": 3}), (1, 2), 10, 5) == (3, (1, 2), 10, 5)
     with pytest.raises(InvalidInputError, match="choose mlp, twice"):
         read_parameters({"name": "thrice"})
+
+
+def test_norms_are_those_of_the_register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A norm that somebody adds is known to the models from then on."""
+    for name in NAMES:
+        assert registry.NORMS[name].grouped == (name in GROUPED)
+    entry = registry.NormEntry(lambda size, **_: torch.nn.Tanh(), "a stand-in")
+    monkeypatch.setattr(registry, "NORMS", {**registry.NORMS, "mine": entry})
+    assert isinstance(built("mine").norm0, torch.nn.Tanh)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,7 +13,7 @@ from lntheory.errors import InvalidInputError
 __all__ = ["GROUPED", "MLP", "NORMS", "Norm", "Parameters"]
 
 NORMS = ("ln", "ln-position", "ln-g", "ln-g-position", "gn", "in", "rms", "rms-g", "bn", "none")
-"""The kinds of `lntheory.nn.make_norm`."""
+"""The names of `lntheory.nn.make_norm` that are known without torch; others are looked up in its register."""
 
 GROUPED = ("ln-g", "ln-g-position", "gn", "rms-g")
 """The norms that take groups."""
@@ -65,10 +66,8 @@ class Norm(Parameters):
 
     @model_validator(mode="after")
     def _check_groups(self) -> Self:
-        if self.norm not in self.norms():
-            raise InvalidInputError(f"norm is {self.norm!r}; choose one of {', '.join(self.norms())}")
         given = sum(value is not None for value in (self.num_groups, self.group_size))
-        if given != (self.norm in GROUPED):
+        if given != self.is_grouped(self.norm):
             raise InvalidInputError(
                 f"norm {self.norm!r} with num_groups = {self.num_groups}, group_size = {self.group_size}: "
                 f"the norms with groups are {', '.join(GROUPED)}; give one to these, none to others"
@@ -76,9 +75,23 @@ class Norm(Parameters):
         return self
 
     @classmethod
-    def norms(cls) -> tuple[str, ...]:
-        """The names that `norm` may have."""
-        return NORMS
+    def is_grouped(cls, norm: str) -> bool:
+        """Whether the norm of this name takes groups.
+
+        Raises
+        ------
+        InvalidInputError
+            If the model does not have it.
+        """
+        if norm in NORMS:
+            return norm in GROUPED
+        try:  # one that was added to the register: only there torch is needed
+            from lntheory.nn.registry import NORMS as registered
+        except ImportError:
+            registered = MappingProxyType({})
+        if norm not in registered:
+            raise InvalidInputError(f"norm is {norm!r}; choose one of {', '.join(NORMS)}")
+        return registered[norm].grouped
 
     def require_divisor(self, width: int) -> None:
         """Refuse groups that do not divide `width` features."""
@@ -134,9 +147,11 @@ class MLP(Norm):
         return self
 
     @classmethod
-    def norms(cls) -> tuple[str, ...]:
-        """Those of vectors, and "linear"."""
-        return ("linear", *(norm for norm in NORMS if norm != "in" and not norm.endswith("position")))
+    def is_grouped(cls, norm: str) -> bool:
+        """As for any model; "linear" is known, norms of images are not."""
+        if norm in ("in", "ln-position", "ln-g-position"):
+            raise InvalidInputError(f"norm is {norm!r}, which is of images; choose another for vectors")
+        return norm != "linear" and super().is_grouped(norm)
 
     @property
     def label(self) -> str:

@@ -70,7 +70,8 @@ def best_settings(record: Record) -> list[Setting]:
 
 
 def _place(norm: str, num_groups: int | None, depth: int) -> tuple[int, int, int]:
-    return list(_TITLES).index(norm), num_groups or 0, depth
+    known = list(_TITLES)
+    return known.index(norm) if norm in known else len(known), num_groups or 0, depth
 
 
 def linear_bound(record: Record) -> float | None:
@@ -91,7 +92,7 @@ def best_depths(settings: Sequence[Setting]) -> list[Setting]:
 
 def title(norm: str, num_groups: int | None) -> str:
     """What tables call the nets of a norm."""
-    return _TITLES[norm] + ("" if num_groups is None else f", {num_groups} groups")
+    return _TITLES.get(norm, norm) + ("" if num_groups is None else f", {num_groups} groups")
 
 
 def stand_in(record: Record) -> str | None:

@@ -118,7 +118,7 @@ def _draw_epochs(axes: Axes, settings: Sequence[Setting]) -> None:
 def _style(norm: str, groups: int | None, keys: Collection[tuple[str, int | None]]) -> dict[str, Any]:
     """A colour a norm; norms with groups from dark (few) to light (many)."""
     if groups is None:
-        return {"color": _COLOURS[norm], "lw": 1.6}
+        return {"color": _COLOURS.get(norm, "0.5"), "lw": 1.6}
     counts = sorted(g for n, g in keys if n == norm and g is not None)
     return {"color": _shade(counts.index(groups), len(counts)), "lw": 1.6}
 

@@ -475,6 +475,8 @@ def test_the_hash_of_the_program_is_that_of_its_files(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "__file__", str(tmp_path / "training" / "run" / "source.py"))
     first = source_sha256()
     (tmp_path / "lntheory" / "notes.txt").write_text("no program")
+    (tmp_path / "lntheory" / "training").mkdir()
+    (tmp_path / "lntheory" / "training" / "a.py").write_text("1")  # as it is installed
     assert source_sha256() == first
     (tmp_path / "training" / "run" / "b.py").write_text("2")
     assert source_sha256() != first

@@ -234,12 +234,12 @@ class _Runs:
 
 def _planned(path: Path, plan: dict[str, Any]) -> list[list[int]]:
     """The stacks of an interrupted training of the same runs."""
-    found = jsonfile.read(path)
-    if not isinstance(found, dict) or {name: found.get(name) for name in plan} != plan:
+    saved = jsonfile.read(path)
+    if not isinstance(saved, dict) or {name: saved.get(name) for name in plan} != plan:
         raise FileFormatError(
             f"{path}: of other runs, or of other data; give another folder, or remove this one"
         )
-    stacks: Any = found.get("stacks")
+    stacks: Any = saved.get("stacks")
     try:
         if sorted(itertools.chain(*stacks)) == list(range(len(plan["configs"]))):
             return [list(members) for members in stacks]

@@ -286,7 +286,7 @@ class Loop:
         """A result of each member."""
         n_measured = len(self.splits.train) + (len(self.splits.test) if self.splits.test else 0)
         memory = peak_memory(self.fabric.device)
-        found = []
+        results = []
         for member, config in enumerate(self.nets.configs):
             epochs = tuple(self.history[member])
             seconds = (
@@ -296,11 +296,11 @@ class Loop:
             if epochs:
                 spent = sum(row.seconds for row in epochs)
                 final["samples_per_second"] = len(epochs) * (len(self.splits.train) + n_measured) / spent
-            found.append(
+            results.append(
                 RunResult(config, epochs, self.diverged[member], self.diverged[member] or self.finished,
                           seconds, final)
             )  # fmt: skip
-        return found
+        return results
 
     # ---------------------------------------------------------------------------------------- checkpoints
 

@@ -114,14 +114,14 @@ def metrics_of(metrics: Iterable[str | Callable[[Any, Any], Tensor]], loss: Mean
         For an unknown name.
     """
     known = {"loss": loss, **METRICS}
-    found = []
+    means = []
     for metric in metrics:
         if callable(metric):
-            found.append(_of_callable(getattr(metric, "__name__", "metric"), metric))
+            means.append(_of_callable(getattr(metric, "__name__", "metric"), metric))
         elif metric in known:
-            found.append(known[metric])
+            means.append(known[metric])
         else:
             raise InvalidInputError(
                 f"metric {metric!r}; choose one of {', '.join(known)}, or give a callable"
             )
-    return found
+    return means

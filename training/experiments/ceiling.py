@@ -258,10 +258,10 @@ def _conflict(
     right = np.zeros(len(equal))
     right[-1] = 1
     options = {} if math.isinf(time_limit) else {"time_limit": time_limit}
-    found = linprog(np.zeros(len(samples)), A_eq=equal, b_eq=right, method="highs-ds", options=options)
-    if found.status != 0:
+    solution = linprog(np.zeros(len(samples)), A_eq=equal, b_eq=right, method="highs-ds", options=options)
+    if solution.status != 0:
         return None
-    used = found.x > 1e-9
+    used = solution.x > 1e-9
     p, q = samples[used & (sides > 0)], samples[used & (sides < 0)]
     weights = _exact_weights(X, p, q)
     if weights is None:

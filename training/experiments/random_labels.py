@@ -227,15 +227,15 @@ def proofs(
     """What is proved of the labels, as fields of a record; 0 samples or seconds leave a proof out."""
     X = data.train.flat
     y = RandomLabels(label_seed, data.n_classes).labels(len(X))
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if ceiling_seconds > 0:
         with progress_bar("proving what linear classifiers cannot do") as progress:
-            found["ceiling"] = linear_ceiling(
+            fields["ceiling"] = linear_ceiling(
                 X, y, data.n_classes, time_limit=ceiling_seconds, progress=progress
             )
     if certified_samples > 0:
-        found["certified"] = certified_net(X[:certified_samples], y[:certified_samples])
-    return found
+        fields["certified"] = certified_net(X[:certified_samples], y[:certified_samples])
+    return fields
 
 
 def certified_net(X: NDArray[np.float32], y: NDArray[np.int64]) -> CertifiedNet:

@@ -27,6 +27,8 @@ def source_sha256() -> str:
     digest = hashlib.sha256()
     for name, root in (("lntheory", Path(lntheory.__file__).parent), ("training", Path(__file__).parents[1])):
         for path in sorted(root.rglob("*.py")):
+            if path.relative_to(root).parts[0] in ("training", "proofs_checks"):
+                continue  # inside the library where it is installed, beside it in a checkout
             digest.update(f"{name}/{path.relative_to(root).as_posix()}\n".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
@@ -34,13 +36,13 @@ def source_sha256() -> str:
 
 def versions() -> dict[str, str]:
     """Of Python, of the library and of the packages that decide the numbers."""
-    found = {"python": platform.python_version(), "lntheory": lntheory.__version__}
+    known = {"python": platform.python_version(), "lntheory": lntheory.__version__}
     for package in ("torch", "lightning", "numpy", "python-flint"):
         try:
-            found[package] = metadata.version(package)
+            known[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return known
 
 
 def device_of(device: str, threads: int) -> Device:

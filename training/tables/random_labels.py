@@ -104,12 +104,12 @@ def _above_what_is_proved(record: Record, best: Sequence[Setting]) -> list[str]:
 def _verdict_of_groups(by_groups: dict[int, Setting]) -> str:
     """Yes if some LN-G is above LN, and groups of two neurons, where there are any, are below the best."""
     width = net_of(by_groups[1].config).width
-    told = {groups: setting.mean or 0.0 for groups, setting in by_groups.items()}
-    top = max(told, key=lambda groups: (told[groups], -groups))
+    means = {groups: setting.mean or 0.0 for groups, setting in by_groups.items()}
+    top = max(means, key=lambda groups: (means[groups], -groups))
     pairs = width // 2
     why = f"best with {top} groups of {width // top} neurons; by number of groups "
-    why += ", ".join(f"{groups}: {_percent(mean)} %" for groups, mean in told.items())
-    if pairs not in told:
+    why += ", ".join(f"{groups}: {_percent(mean)} %" for groups, mean in means.items())
+    if pairs not in means:
         why += "; groups of 2 were not tried"
     return _verdict("ln-g", top > 1 and top != pairs, why)
 
@@ -243,8 +243,8 @@ def _depth_table(record: Record) -> str:
         if net_of(s.config).norm != "linear":
             by_method.setdefault(norm_of(s), {})[net_of(s.config).depth] = s
     rows = [
-        [title(*key), *(_mean_and_deviation(found.get(depth)) for depth in depths)]
-        for key, found in by_method.items()
+        [title(*key), *(_mean_and_deviation(by_depth.get(depth)) for depth in depths)]
+        for key, by_depth in by_method.items()
     ]
     return "By depth, each at its best setting:\n\n" + markdown_table(
         ["method", *(f"depth {depth}" for depth in depths)], rows

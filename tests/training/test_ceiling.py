@@ -159,13 +159,13 @@ def test_nothing_is_searched_for_after_the_deadline():
 
 @pytest.mark.parametrize(("n", "n_classes"), [(1, 2), (4, 2), (6, 3), (5, 4)])
 def test_labelings_of_a_line_are_not_more_than_counted(n, n_classes):
-    assert len(interval_labelings(n, n_classes)) <= ceiling._labelings(n, 1, n_classes)
+    assert len(interval_labelings(n, n_classes)) <= ceiling.n_labelings(n, 1, n_classes)
 
 
 def test_two_classes_are_counted_as_by_cover():
     """2 sum binom(m - 1, k), which points in general position attain."""
-    assert ceiling._labelings(5, 1, 2) == 2 * (1 + 4) == len(interval_labelings(5, 2))
-    assert ceiling._labelings(7, 2, 2) == 2 * (1 + 6 + 15)
+    assert ceiling.n_labelings(5, 1, 2) == 2 * (1 + 4) == len(interval_labelings(5, 2))
+    assert ceiling.n_labelings(7, 2, 2) == 2 * (1 + 6 + 15)
 
 
 @pytest.mark.parametrize(("n", "n_classes", "risk"), [(9, 2, 0.3), (10, 2, 0.05), (7, 3, 0.2), (8, 2, 0.9)])
@@ -183,7 +183,7 @@ def test_the_risk_is_not_exceeded(n, n_classes, risk):
 def test_the_bound_is_the_least_that_the_count_gives():
     n, d, n_classes, risk = 400, 5, 3, 1e-3
     bound = counting_bound(n, d, n_classes, risk)
-    count = ceiling._labelings(n, d, n_classes)
+    count = ceiling.n_labelings(n, d, n_classes)
 
     def chance(least):
         ways = sum(math.comb(n, j) * (n_classes - 1) ** (n - j) for j in range(least, n + 1))
@@ -256,7 +256,7 @@ def test_what_is_no_training_set_is_named(X, y, match):
 
 
 def test_work_that_would_take_too_long_is_left_out(monkeypatch):
-    monkeypatch.setattr(ceiling, "_LSSR_WORK", 1)
+    monkeypatch.setattr(ceiling, "LSSR_WORK", 1)
     assert linear_ceiling(XOR_X.astype(np.float32), XOR_Y, 2).lssr is None
 
 

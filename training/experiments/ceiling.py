@@ -53,7 +53,7 @@ __all__ = ["Conflict", "check_conflict", "counting_bound", "disjoint_conflicts",
 RISK = 1e-6
 """Probability that the statement by counting is allowed to fail with."""
 
-_LSSR_WORK = 2e10
+LSSR_WORK = 2e10
 """Estimate of work up to which the exact LSSR is computed: some 20,000 images of 28 x 28, in minutes."""
 
 _LP_SAMPLES = 4
@@ -178,7 +178,7 @@ def grey_levels(X: ArrayLike) -> NDArray[np.float64]:
 def _lssr(X: NDArray[np.float64], y: NDArray[np.int64]) -> tuple[float, float] | None:
     """The exact LSSR, its enclosure rounded outwards to floats."""
     n_samples, n_features = X.shape
-    if n_features == 0 or n_samples * n_features**2 + 10 * n_features**3 > _LSSR_WORK:
+    if n_features == 0 or n_samples * n_features**2 + 10 * n_features**3 > LSSR_WORK:
         return None
     value = exact.lssr(X, y)
     lower, upper = (value, value) if isinstance(value, Fraction) else (value.lower, value.upper)
@@ -368,7 +368,7 @@ def counting_bound(n_samples: int, n_features: int, n_classes: int, risk: float 
     if n_classes == 1:
         return None
     risk_up, risk_down = risk.as_integer_ratio()
-    labelings = _labelings(n_samples, n_features, n_classes)
+    labelings = n_labelings(n_samples, n_features, n_classes)
     allowed = risk_up * n_classes**n_samples // (risk_down * labelings)
     # tail = number of labelings that agree with a given one in `count` samples or more
     tail, term, count = 0, 1, n_samples
@@ -378,7 +378,7 @@ def counting_bound(n_samples: int, n_features: int, n_classes: int, risk: float 
     return count if count < n_samples else None
 
 
-def _labelings(n_samples: int, n_features: int, n_classes: int) -> int:
+def n_labelings(n_samples: int, n_features: int, n_classes: int) -> int:
     """How many labelings of n_samples points linear classifiers have at most."""
     dimension = (n_classes - 1) * (n_features + 1)
     hyperplanes = n_samples * n_classes * (n_classes - 1) // 2

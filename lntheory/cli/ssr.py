@@ -66,7 +66,7 @@ def ssr(
 
 
 def _measure_all(dataset: Dataset, sources: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Of all classes and of each against the rest; and what float64 warned of."""
+    """Measure all classes, and each against the rest; with them return what float64 warned of."""
     measured, notes = [], []
     with progress_bar("computing exactly") as progress:
         for done, (name, label, y) in enumerate(_groupings(dataset), start=1):

@@ -337,7 +337,7 @@ class _Board:
 
     @classmethod
     def of(cls, task: Task, arc: Arc, beta: float, kappa: float, *, whole: bool) -> _Board:
-        """Of an arc whose points are brought to ``(t + beta) / (1 + beta t)``."""
+        """The board of an arc whose points are brought to ``(t + beta) / (1 + beta t)``."""
         t = (arc.t + beta) / (1 + beta * arc.t)
         errors = shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
         codes, kind = arc.codes, np.full(len(t), SINGLE)

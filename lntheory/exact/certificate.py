@@ -58,7 +58,7 @@ class Certificate:
     Attributes
     ----------
     n_samples, n_classes, depth, width : int
-        Of the data and the net (`n_classes` counts the net's classes).
+        The sizes of the data and the net; `n_classes` counts the classes of the net.
     arithmetic : {"float64", "dyadic"}
         How the net holds its parameters.
     precision : int

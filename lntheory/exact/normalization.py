@@ -26,8 +26,8 @@ def layer_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any
         Exact numbers (int, float, Fraction, Decimal, fmpq; a float is the rational that it is), or balls.
     eps : float, default 0
     precision : int, default 128
-        Bits. Of exact numbers each entry is enclosed to about this relative accuracy; of balls, the result is
-        as wide as they make it.
+        Bits. If the entries are exact numbers, each result is enclosed to about this relative accuracy; if
+        they are balls, the results are as wide as the balls make them.
 
     Returns
     -------

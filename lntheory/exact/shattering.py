@@ -113,7 +113,10 @@ def prove_signs(net: LNNet, X: FloatArray, labels: NDArray[np.int64], precision:
 
 
 def signed_scores(enclosure: Enclosure, signs: NDArray[np.int64]) -> tuple[list[int], float]:
-    """Samples without a decided sign, and the smallest bound of the others; `RefutedError` on a wrong one."""
+    """The samples whose sign is undecided, and the smallest ``|score|`` proved of the others.
+
+    Raises `RefutedError` if a sample provably has the wrong sign.
+    """
     undecided, margin = [], np.inf
     for i, sign in enumerate(signs.tolist()):
         if i in enclosure.degenerate:

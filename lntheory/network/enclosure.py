@@ -118,7 +118,7 @@ def scaled_row(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
 
 
 class Network(Protocol):
-    """What is asked of a net here. `LNNet` is one, and stands above this module, which it calls."""
+    """What this module asks of a net: its layers and read-out. `LNNet`, which calls this module, is one."""
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -363,7 +363,7 @@ class Balls:
         return self.rows
 
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """As `Arcs.rounded`, here every coordinate to less than a unit in its last place."""
+        """As `Arcs.rounded`; each coordinate is off by less than a unit in its last place."""
         rounded = [rounded_row(row) for row in self.rows]
         unknown = [math.nan] * len(self.rows[0])
         points = np.array([unknown if row is None else row for row in rounded], dtype=np.float64)
@@ -437,7 +437,7 @@ def _arbs(array: NDArray[Any]) -> list[list[arb]]:
 
 
 def winner(scores: list[arb], n_classes: int) -> int | None:
-    """Index of the class that provably wins, the first of equal ones; None if the balls do not tell."""
+    """Index of the class that provably wins, the first of several with equal scores; None if undecided."""
     if n_classes == 1:
         return 0
     if len(scores) == 1:

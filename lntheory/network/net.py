@@ -233,7 +233,7 @@ class LNNet:
         Returns
         -------
         ndarray of float64, shape (n_samples, n_classes), or (n_samples,) for a one-row read-out
-            Of a dyadic net: the true scores, correctly rounded up to one unit in the last place.
+            The scores of a dyadic net differ from the true ones by less than one unit in the last place.
 
         Raises
         ------
@@ -286,8 +286,8 @@ class LNNet:
         Returns
         -------
         list of ndarray, shape (n_samples, layer width) each
-            One array a layer. Of a dyadic net: the true points, off by at most 8 2**-53 times the sample's
-            largest coordinate, as `layer_norm` is.
+            One array a layer. The points of a dyadic net differ from the true ones by at most 8 2**-53 times
+            the sample's largest coordinate, as those of `layer_norm` do.
 
         Raises
         ------

@@ -141,6 +141,7 @@ def as_integers(array: NDArray[Any]) -> tuple[list[list[fmpz]], int]:
 
 
 def as_list(data: Any, where: str) -> list[Any]:
+    """A JSON list; `FileFormatError` names `where` if it is none."""
     if not isinstance(data, (list, tuple)):
         raise FileFormatError(f"{where}: {excerpt(data)} is not a list")
     return list(data)
@@ -161,7 +162,7 @@ def as_rows_of_numbers(rows: list[Any], where: str) -> Iterator[tuple[int, list[
 
 
 def decoded_array(values: list[Any]) -> NDArray[Any]:
-    """Decoded numbers as an array without numpy looking into Fractions."""
+    """Decoded numbers as an array: float64 if all are floats, else of objects, which numpy leaves alone."""
     flat = values if not isinstance(values[0], list) else [value for row in values for value in row]
     if all(isinstance(value, float) for value in flat):
         return np.array(values, dtype=np.float64)

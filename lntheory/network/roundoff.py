@@ -128,7 +128,7 @@ def score_error(net: LNNet, X: ArrayLike, dtype: DTypeName = "float64") -> Float
 
 
 class _Model(NamedTuple):
-    """Of an arithmetic: its unit roundoff, what it may flush to zero, what it may overflow at."""
+    """An arithmetic: its unit roundoff, and the magnitudes at which it may flush to zero or overflow."""
 
     unit: float
     tiny: float
@@ -139,13 +139,16 @@ class _Model(NamedTuple):
         return self.unit + _REFERENCE
 
     def gamma(self, count: int) -> float:
-        """Relative error of `count` operations in a row, the reference's own included."""
+        """Relative error of `count` operations in a row, with that of the reference run."""
         product = count * self.unit_and_reference
         return product / (1 - product) if product < 1 else np.inf
 
 
 class _Spread(NamedTuple):
-    """Error of the points after a layer, per sample: passed on (tangent), and fresh (any direction)."""
+    """Bounds of the error of each sample's point after a layer, in the two parts of the module's derivation.
+
+    One part was passed on by earlier layers and is tangent; the other is the layer's own, in any direction.
+    """
 
     passed: FloatArray
     fresh: FloatArray

@@ -129,10 +129,11 @@ def shaped(views: Views, shape: Array, order: Codes, codes: Codes, arithmetic: A
 
 
 def judged(points: Array, errors: Array, codes: Codes) -> tuple[FloatArray, FloatArray]:
-    """Score and smallest gap / error of points (K, n, 2) in cyclic order; -inf and 0 if two coincide.
+    """Score, and smallest gap / error, of K arrangements of points (K, n, 2) in cyclic order.
 
-    Of every point to the nearest unequal ones on either side: the worst placed point of a run need not be at
-    its end, and may be the next to get there.
+    The gap of every point to the nearest one of unequal label on either side counts, since the worst placed
+    point of a run need not be at its end, and the next layer may bring it there. If two points of unequal
+    label coincide, the score is -inf and the ratio 0.
     """
     n, rows = codes.shape[1], np.arange(len(codes))[:, None]
     last = codes != np.roll(codes, -1, axis=1)  # of its run

@@ -143,9 +143,9 @@ class Portfolio:
 def why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:
     """Why there is hardly a net of fewer layers, if there is a reason; no affine scores separate the classes.
 
-    On a line the difference of two scores changes sign at most 2^L times at depth L. If there are few samples,
-    of two features and two classes, `pair_merge` tries every first layer, and so finds a net of depth 1 if
-    there is one.
+    On a line the difference of two scores changes sign at most 2^L times at depth L. If there are few
+    samples, of two features and two classes, `pair_merge` tries every first layer, and so finds a net of
+    depth 1 if there is one.
     """
     varying = np.flatnonzero((X[0] != X).any(axis=0))
     if len(varying) == 1:

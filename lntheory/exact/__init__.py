@@ -10,7 +10,7 @@ lntheory.exact
 └── verify_shattering                           the proof that recorded nets shatter a point set
 ```
 
-Imports base, errors and network. Whoever checks never imports whoever builds: neither what is here nor
+Imports base, errors and network. Code that checks never imports code that builds: neither this package nor
 anything that it imports knows `lntheory.construct` or the front of the package.
 """
 

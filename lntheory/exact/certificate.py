@@ -1,8 +1,9 @@
-"""Proofs that a net classifies samples right, and the files that record them.
+"""Proofs that a net classifies samples correctly.
 
 What is proved: for the parameters and the inputs as they are (binary numbers), in real arithmetic, the
 read-out score of every sample's own class is larger than every other score. The proof is a computation in
-ball arithmetic (`lntheory.network.enclosure`); this module knows nothing of how a net was made.
+ball arithmetic (`lntheory.network.enclosure`); this module knows nothing of how a net was made. The file
+format of certificates is in `certificate_file`.
 
 ::
 
@@ -43,7 +44,7 @@ from lntheory.network.labels import as_label
 __all__ = ["Certificate", "certify", "data_sha256", "verify"]
 
 MAX_PRECISION = 8192
-"""Bits at which a proof gives up unless told otherwise."""
+"""Default limit of the precision, in bits; a proof that would need more raises `UndecidedError`."""
 
 METHODS = {
     "arcs": "arc enclosures on the circle (mean value theorem) in ball arithmetic",
@@ -53,7 +54,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Certificate:
-    """What `certify` proved of a net and labelled samples.
+    """What `certify` proved about a net and labelled samples.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ class Certificate:
         of the proof: an observation, not a theorem. None for a dyadic net, which has no such pass.
     ssr_before, lssr_before, ssr_after, lssr_after : pair of float, or None
         Enclosures, rounded outwards, of SSR and LSSR of the samples and of the points after the last layer.
-        None where the ratio is undefined or could not be told from that: all points coincide.
+        None where all points coincide, so that the ratio is undefined, or where that could not be excluded.
     net_sha256, data_sha256 : str
         `LNNet.sha256` and `data_sha256`.
     method : str
@@ -155,9 +156,9 @@ def certify(
     y : iterable, shape (n_samples,)
         Labels; each must equal one of ``net.classes``.
     max_precision : int, default 8192
-        Bits at which to give up. Precision starts low and doubles for the samples that are left.
+        Limit of the precision in bits. Precision starts low and doubles for the samples still undecided.
     progress : callable (done, total), optional
-        Called after every layer, from the start again when precision rises.
+        Called after every layer; the count starts again whenever the precision is raised.
 
     Returns
     -------
@@ -205,19 +206,26 @@ def verify(
 
     Nothing in the certificate is believed. Hashes and counts must be those of net and data; every margin
     claimed must be at most the one proved here, every enclosure must contain the one proved here, and where
-    it says that a plain float pass is right, the pass must be right on this machine.
+    the certificate says that a plain float pass is right, the pass must be right on this machine.
+
+    Parameters
+    ----------
+    net, X, y, max_precision, progress
+        As for `certify`.
+    certificate : Certificate
+        The claims to check.
 
     Returns
     -------
     Certificate
-        The one proved here.
+        The result of the new proof.
 
     Raises
     ------
     RefutedError
-        If a claim is false or more than is proved here; names it.
+        If a claim is false, or stronger than what is proved here; the message names the claim.
     UndecidedError, InvalidInputError
-        As `certify`.
+        As for `certify`.
 
     Examples
     --------
@@ -245,11 +253,22 @@ def verify(
 
 
 def data_sha256(X: ArrayLike, y: Iterable[Any]) -> str:
-    r"""SHA-256 of labelled samples.
+    r"""SHA-256 of labelled samples, in hexadecimal.
 
     The bytes that are hashed: the shape as ``"<n_samples> <n_features>\n"`` in ASCII; the samples as
     float64, little-endian, in C order; the labels as a JSON array (no spaces, ASCII escapes, numpy scalars as
     Python ones).
+
+    Parameters
+    ----------
+    X : array_like, shape (n_samples, n_features)
+    y : iterable, shape (n_samples,)
+        Labels that JSON can hold: str, int, float or bool.
+
+    Raises
+    ------
+    InvalidInputError
+        If X is not finite or has the wrong shape, if y has another length, or if a label is of another type.
 
     Examples
     --------
@@ -342,7 +361,7 @@ def _class_indices(net: LNNet, labels: Sequence[Any]) -> NDArray[np.intp]:
 def _margin(net: LNNet, scores: Sequence[arb], right: int) -> arb:
     """The right score minus the best other; twice the signed score for a one-row read-out."""
     if len(net.classes) == 1:
-        return arb.pos_inf() if scores[0].is_finite() else arb.nan()  # a net undefined there proves nothing
+        return arb.pos_inf() if scores[0].is_finite() else arb.nan()  # NaN: the net may be undefined there
     if len(scores) == 1:
         return scores[0] * (2 if right == 1 else -2)
     leads = [scores[right] - score for k, score in enumerate(scores) if k != right]
@@ -353,7 +372,7 @@ def _margin(net: LNNet, scores: Sequence[arb], right: int) -> arb:
 
 
 def _refuse(net: LNNet, enclosure: Enclosure, balls: Sequence[arb], left: Sequence[int]) -> None:
-    """Raise `RefutedError` if anything is proved wrong."""
+    """Raise `RefutedError` if some sample provably has zero variance at a layer or a negative margin."""
     if enclosure.degenerate:
         samples = [left[i] for i in sorted(enclosure.degenerate)]
         layer = enclosure.degenerate[min(enclosure.degenerate)]

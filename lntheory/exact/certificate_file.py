@@ -1,6 +1,6 @@
-"""The files of certificates: one JSON object, a field a line, the margins last.
+"""The files of certificates: one JSON object with one field on each line, the margins last.
 
-What is read here is a claim. `lntheory.exact.verify` believes nothing of it.
+A certificate that is read from a file is only a claim. `lntheory.exact.verify` takes none of it on trust.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Margin = Annotated[Real, Field(ge=0, lt=2.0**1023)]
 
 
 class _Fields(Value):
-    """The fields of a certificate's file; a margin of null is infinite (a net of a single class)."""
+    """The fields of a certificate's file; a margin of null stands for infinity (a net of a single class)."""
 
     format: Literal["lntheory.certificate"]
     version: Version1
@@ -59,7 +59,7 @@ class _Fields(Value):
 
 
 def to_dict(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a certificate as JSON has them."""
+    """The fields of a certificate as a mapping that JSON can hold: infinite margins become None."""
     result = {"format": FORMAT, "version": VERSION, **values}
     result["margin"] = _finite_or_none(values["margin"])
     result["margins"] = [_finite_or_none(margin) for margin in values["margins"]]
@@ -72,7 +72,7 @@ def from_dict(data: Any, where: str = "certificate") -> dict[str, Any]:
     Raises
     ------
     FileFormatError
-        Naming `where` and the field at fault.
+        If a field is missing, unknown or ill-formed; the message names `where` and the field.
     """
     kind = data.get("format") if isinstance(data, dict) else None
     if kind != FORMAT:
@@ -91,7 +91,7 @@ def from_dict(data: Any, where: str = "certificate") -> dict[str, Any]:
 def write(path: str | os.PathLike[str], values: Mapping[str, Any]) -> None:
     """Write the fields of a certificate; the file appears whole or not at all."""
     data = to_dict(values)
-    data["margins"] = data.pop("margins")  # the long one last
+    data["margins"] = data.pop("margins")  # the longest field comes last
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in data.items()]
     jsonfile.write(path, "{" + ",\n".join(lines) + "}\n")
 

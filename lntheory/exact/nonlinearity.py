@@ -43,9 +43,9 @@ def hessian_indicator(
     Raises
     ------
     DegenerateInputError
-        If the variance of x or of one of its groups (for "rms_norm", x itself) is zero.
+        If the variance of x or of one of its groups is zero; for "rms_norm", if x itself is zero.
     InvalidInputError
-        For entries that are no rational numbers, an unknown norm, groups that do not divide the features.
+        If an entry is not a rational number, the norm is unknown, or the groups do not divide the features.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def amplification(x: Iterable[Any], num_groups: int) -> Fraction:
     DegenerateInputError
         If the variance of a group is zero.
     InvalidInputError
-        For two features, where H(LN; x) = 0, and as in `hessian_indicator`.
+        For two features, where H(LN; x) = 0, and for the reasons that `hessian_indicator` gives.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _mean_square(values: Sequence[fmpq]) -> fmpq:
 
 
 def _variances(row: Sequence[fmpq], size: int) -> list[fmpq]:
-    """The variance of each group of `size` neighbours, none zero."""
+    """The variance of each group of `size` neighbours; a zero variance raises `DegenerateInputError`."""
     variances = []
     for start in range(0, len(row), size):
         group = row[start : start + size]

@@ -36,7 +36,7 @@ def layer_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any
     Raises
     ------
     DegenerateInputError
-        If eps is 0 and a row of exact numbers has zero variance; decided exactly.
+        If eps is 0 and a row of exact numbers has zero variance, which is decided exactly.
     UndecidedError
         If a row of balls may have zero variance.
 
@@ -49,7 +49,9 @@ def layer_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any
 
 
 def rms_norm(x: Any, *, eps: float = 0.0, precision: int = 128) -> NDArray[Any]:
-    """Balls that enclose x / sqrt(mean(x**2) + eps), along the last axis; otherwise as `layer_norm`.
+    """Balls that enclose x / sqrt(mean(x**2) + eps), along the last axis.
+
+    Parameters, result and errors are those of `layer_norm`, with a zero row in place of zero variance.
 
     Examples
     --------
@@ -69,8 +71,8 @@ def group_layer_norm(
 ) -> NDArray[Any]:
     """Balls that enclose LN of each of `num_groups` equal groups (or groups of `group_size`).
 
-    Groups are of neighbours along the last axis; otherwise as `layer_norm`. Give one of `num_groups` and
-    `group_size`.
+    Groups consist of neighbours along the last axis. Give exactly one of `num_groups` and `group_size`, which
+    must divide the number of features. Everything else is as for `layer_norm`.
 
     Examples
     --------
@@ -98,7 +100,7 @@ def _normalized(x: Any, norm: Normalization, precision: int) -> NDArray[Any]:
         raise InvalidInputError(f"x has shape {rows.shape}; give at least one row of numbers")
     norm.check_width(rows.shape[-1], "x")
     result = np.empty(rows.shape, dtype=object)
-    with flint.ctx.workprec(precision + 16):  # the 16 pay for the dozen roundings of one row
+    with flint.ctx.workprec(precision + 16):  # 16 guard bits cover the dozen roundings of one row
         for at in np.ndindex(rows.shape[:-1]):
             where = f"sample {at[0] if len(at) == 1 else at}" if at else "the row"
             balls = scaled_row(centred_row([_exact(value, where) for value in rows[at]], norm), norm)
@@ -111,7 +113,7 @@ def _normalized(x: Any, norm: Normalization, precision: int) -> NDArray[Any]:
 
 
 def _exact(value: Any, where: str) -> Any:
-    """A number as fmpq, a ball as arb."""
+    """A number, or a ball of radius zero, as the fmpq that it is; any other ball unchanged."""
     if isinstance(value, arb):
         if not value.is_finite():
             raise InvalidInputError(f"{where}: {value} is not finite")

@@ -1,6 +1,6 @@
-"""Numbers as users write them, turned into exact rationals, and exact linear algebra on them.
+"""Numbers as users write them, turned into exact rationals, and exact linear algebra on the rationals.
 
-int, Fraction, Decimal, float and their numpy kin are read as the rational that they are: the float 0.1 is
+An int, Fraction, Decimal, float or numpy number is read as the rational number that it is: the float 0.1 is
 3602879701896397/2**55, the Decimal 0.1 is 1/10.
 """
 
@@ -29,7 +29,7 @@ __all__ = [
     "to_rational_matrix",
 ]
 
-# Word-sized primes for ranks: a rank modulo a prime never exceeds the rational one.
+# Primes of one machine word for ranks: the rank modulo a prime never exceeds the rank over the rationals.
 _PRIMES = (18_446_744_073_709_551_557, 18_446_744_073_709_551_533, 18_446_744_073_709_551_521)
 
 
@@ -40,7 +40,7 @@ def to_fraction(value: Any, where: str = "the value") -> Fraction:
     ----------
     value : int, bool, Fraction, Decimal, float, numpy scalar, sympy or flint rational
     where : str
-        What messages call it.
+        Name of the value in error messages.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def to_fraction(value: Any, where: str = "the value") -> Fraction:
 
 
 def to_fmpq(value: Any, where: str = "the value") -> fmpq:
-    """As `to_fraction`, as a python-flint rational.
+    """The rational number that `value` is, as a python-flint rational; raises as `to_fraction` does.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def to_rational_matrix(X: Any) -> fmpq_mat:
     Raises
     ------
     InvalidInputError
-        Naming the sample and feature of the first entry that is no rational; for ragged or empty input.
+        If an entry is not a rational number (the message names sample and feature), or X is ragged or empty.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def to_rational_matrix(X: Any) -> fmpq_mat:
 
 @dataclass(frozen=True)
 class IntegerColumns:
-    """Rational samples as integers in one unit a feature: X[i, j] = numerators[i, j] * units[j].
+    """Rational samples as integers, with one unit for each feature: X[i, j] = numerators[i, j] * units[j].
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class IntegerColumns:
 
 
 def to_integer_columns(X: Any) -> IntegerColumns:
-    """Samples as integers with one unit a feature; input and errors as in `to_rational_matrix`.
+    """Samples as integers with one unit for each feature; input and errors are as in `to_rational_matrix`.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def to_integer_columns(X: Any) -> IntegerColumns:
 def independent_columns(matrix: fmpz_mat) -> tuple[int, ...]:
     """Indices of a maximal set of linearly independent columns, over the rationals.
 
-    Columns independent modulo a prime are independent. That no more are is certain if the count reaches the
-    number of rows or columns; otherwise it is checked against the rational rank.
+    Columns that are independent modulo a prime are independent. The set is certainly maximal if its size
+    reaches the number of rows or columns; otherwise its size is compared with the rank over the rationals.
 
     Examples
     --------
@@ -175,13 +175,13 @@ def independent_columns(matrix: fmpz_mat) -> tuple[int, ...]:
             if modular_rank < rank:
                 continue
         return _pivots(reduced, modular_rank)
-    # Every prime divides some minor: never seen, but then eliminate over the integers.
+    # Reached only if every prime divides some minor, which is very unlikely: eliminate over the integers.
     echelon, _, rank = matrix.rref()
     return _pivots(echelon, rank)
 
 
 def _rank(matrix: fmpz_mat) -> int:
-    """Rank over the rationals, of the smaller Gram matrix: over an ordered field it has the same."""
+    """Rank over the rationals: that of the smaller Gram matrix, which is equal over an ordered field."""
     other = matrix.transpose()
     gram = other * matrix if matrix.ncols() <= matrix.nrows() else matrix * other
     return int(gram.rank())
@@ -196,7 +196,7 @@ def _pivots(reduced: Any, rank: int) -> tuple[int, ...]:
 
 
 def _float_column(column: npt.NDArray[np.floating[Any]], j: int) -> tuple[list[int], Fraction]:
-    """The integers and the power of two of a column of floats, without a Fraction an entry."""
+    """A column of floats as integers times a power of two, found without a Fraction for every entry."""
     finite = np.isfinite(column)
     if not finite.all():
         i = int(np.argmin(finite))

@@ -1,4 +1,4 @@
-"""SSR and LSSR with no rounding: rational, or enclosed as the algebraic number that it is.
+"""SSR and LSSR without rounding: as a rational number, or as an enclosure that isolates an algebraic one.
 
 ```
 X ──► integers, one unit a feature ──► S_t, class sums ──► independent features J ──► S_t[J, J] Z = D
@@ -53,7 +53,7 @@ class AlgebraicEnclosure:
     Attributes
     ----------
     lower, upper : Fraction
-        Equal iff the number was found to be rational.
+        They are equal if and only if the number was recognised as rational.
     polynomial : tuple of int
         Coefficients, constant term first, of a squarefree primitive integer polynomial all of whose roots
         are real and lie at or above the number.
@@ -61,7 +61,7 @@ class AlgebraicEnclosure:
 
     lower: Fraction
     upper: Fraction
-    # Not shown: coefficients may have more digits than Python consents to print.
+    # Left out of the repr: coefficients may have more digits than Python consents to print.
     polynomial: tuple[int, ...] = field(repr=False)
 
     @property
@@ -128,7 +128,7 @@ def ssr(X: Any, y: Iterable[Any]) -> Fraction:
     DegenerateInputError
         If all samples coincide (one sample included).
     InvalidInputError
-        For entries that are no rational numbers (naming sample and feature), wrong shapes or lengths.
+        If an entry is not a rational number (the message names sample and feature), or X and y do not fit.
 
     Examples
     --------
@@ -165,16 +165,16 @@ def lssr(
     Returns
     -------
     Fraction
-        For one class (where it is 1) and two.
+        For one class (LSSR is 1) and for two.
     AlgebraicEnclosure
-        For three classes or more: always, whatever the value; a point (lower == upper) if LSSR is 0 or 1.
+        For three classes or more, whatever the value; a point (lower == upper) if LSSR is 0 or 1.
 
     Raises
     ------
     DegenerateInputError
         If all samples coincide (one sample included).
     InvalidInputError
-        For entries that are no rational numbers (naming sample and feature), wrong shapes or lengths.
+        If an entry is not a rational number (the message names sample and feature), or X and y do not fit.
 
     Notes
     -----
@@ -268,7 +268,7 @@ class _Labelled:
         return independent_columns(fmpz_mat(differences))
 
     def total_squares(self) -> list[Fraction]:
-        """Diagonal of S_t in units of the features."""
+        """Diagonal of S_t, entry j in squares of the unit of feature j."""
         n = self.n_samples
         result = []
         for column in self.columns.numerators.transpose().tolist():
@@ -278,7 +278,7 @@ class _Labelled:
         return result
 
     def between_squares(self) -> list[Fraction]:
-        """Diagonal of S_b in units of the features."""
+        """Diagonal of S_b, entry j in squares of the unit of feature j."""
         n = self.n_samples
         table = self.mean_deviations.tolist()
         totals = [Fraction(0)] * self.columns.numerators.ncols()
@@ -309,9 +309,9 @@ class _Labelled:
     def defining_polynomial(self) -> fmpz_poly:
         """Squarefree polynomial whose least root is LSSR; t - 1 if LSSR = 1.
 
-        The eigenvalues of S_t^+ S_b = S_t^+ M' N M are those of N M S_t^+ M' but for zeros (N the diagonal
-        matrix of the counts, M the rows mean_k - mean): take the smaller. In integers, T = n S_t and
-        D_k = n n_k (mean_k - mean), they are those of T^+ D' W D and of W D T^+ D' with W = diag(1/(n n_k)).
+        S_t^+ S_b = S_t^+ M' N M and N M S_t^+ M' have the same nonzero eigenvalues (N is the diagonal matrix
+        of the counts, M has the rows mean_k - mean); the smaller matrix is used. In integers T = n S_t and
+        D_k = n n_k (mean_k - mean), the two are T^+ D' W D and W D T^+ D' with W = diag(1/(n n_k)).
         """
         deviations = self._deviations()
         weights = [fmpq(1, self.n_samples * count) for count in self.counts]
@@ -345,7 +345,7 @@ def _scale_rows(matrix: fmpq_mat, factors: list[fmpq]) -> fmpq_mat:
 
 
 def _without_ones(polynomial: fmpz_poly) -> fmpz_poly:
-    """Squarefree part, freed of the factor t - 1 unless nothing else is left."""
+    """Squarefree part without the factor t - 1; t - 1 itself if there is no other factor."""
     one = fmpz_poly([-1, 1])
     while polynomial.degree() > 1 and polynomial(fmpz(1)) == 0:
         polynomial = polynomial // one

@@ -14,8 +14,8 @@ and line 2 + n, for n = 0 .. 2^(m-1) - 1, is the net of the labeling whose sampl
 
     {"layers": [{"weight": [[...]], "bias": [...]}, ...], "readout": {"weight": [[...]], "bias": [...]}}
 
-with layers of three neurons, each followed by LN without epsilon, and a read-out of one row, positive on
-label 1; numbers as in a net's own file (`lntheory.network`).
+with layers of three neurons, each followed by LN without epsilon, and a read-out of one row whose score is
+positive on label 1. Numbers are written as in a net's own file (`lntheory.network`).
 """
 
 from __future__ import annotations
@@ -54,18 +54,19 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ShatteringProof:
-    """What a record proves: nets of this depth shatter this many points, so their VC dimension is no less.
+    """What a record proves: nets of this depth shatter its points, which bounds their VC dimension below.
 
     Attributes
     ----------
     n_samples, dim, depth : int
-        The width-3 LN-Nets with `depth` LN layers shatter `n_samples` points of R^`dim`.
+        The width-3 LN-Nets with `depth` LN layers shatter `n_samples` points of R^`dim`, so that their VC
+        dimension is at least `n_samples`.
     n_nets : int
-        Nets checked, one a pair of complementary labelings: ``2 ** (n_samples - 1)``.
+        Number of nets checked, one for each pair of complementary labelings: ``2 ** (n_samples - 1)``.
     deepest : int
-        Depth of the deepest of them, at most `depth`.
+        Depth of the deepest net of the record, at most `depth`.
     margin : float
-        A lower bound of every ``|score|``.
+        A lower bound of ``|score|`` over all nets and samples.
     """
 
     n_samples: int
@@ -113,9 +114,9 @@ def prove_signs(net: LNNet, X: FloatArray, labels: NDArray[np.int64], precision:
 
 
 def signed_scores(enclosure: Enclosure, signs: NDArray[np.int64]) -> tuple[list[int], float]:
-    """The samples whose sign is undecided, and the smallest ``|score|`` proved of the others.
+    """The samples whose sign is undecided, and a proved lower bound of ``|score|`` over the others.
 
-    Raises `RefutedError` if a sample provably has the wrong sign.
+    Raises `RefutedError` if a score provably has the wrong sign or a sample has zero variance at a layer.
     """
     undecided, margin = [], np.inf
     for i, sign in enumerate(signs.tolist()):
@@ -138,7 +139,7 @@ def net_to_line(net: LNNet) -> str:
 
 
 def net_from_line(line: str) -> LNNet:
-    """The net of a record's line, with classes 0 and 1; `FileFormatError` if it is none."""
+    """The net of a record's line, with classes 0 and 1; `FileFormatError` if the line holds no net."""
     data = require_fields(jsonfile.parse(line, "the net"), "the net", {"layers", "readout"})
     layers = [
         Layer.from_dict(layer, f"layers[{k}]") for k, layer in enumerate(as_list(data["layers"], "layers"))
@@ -178,9 +179,21 @@ def verify_shattering(
     RefutedError
         If a net is wrong, too deep or too wide; the message names the labeling.
     UndecidedError
-        If a sign cannot be decided.
+        If a sign cannot be decided at the precision limit.
     FileFormatError
-        If the file is corrupt, truncated or no record; names file and line.
+        If the file is corrupt, truncated or no record; the message names the file and the line.
+
+    Examples
+    --------
+    Two points of the line are shattered at depth 0, by the scores -1 and 1/2 - x:
+
+    >>> import tempfile
+    >>> nets = [LNNet([], Layer([[0]], [-1]), (0, 1)), LNNet([], Layer([[-1]], [0.5]), (0, 1))]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "two_points.jsonl.gz")
+    ...     write_record(path, header_line(np.array([[0.0], [1.0]]), 0), map(net_to_line, nets))
+    ...     verify_shattering(path)
+    ShatteringProof(n_samples=2, dim=1, depth=0, n_nets=2, deepest=0, margin=0.5)
     """
     with _lines(path) as lines:
         points, depth = _header(next(lines, ""), path)
@@ -247,7 +260,7 @@ def _header(line: str, path: str | os.PathLike[str]) -> tuple[FloatArray, int]:
 
 
 class _lines:
-    """The lines of a gzip file, one at a time, with errors of ours for what is no such file."""
+    """The lines of a gzip file, one at a time; a file that is not gzip or not text is a `FileFormatError`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = path
@@ -277,7 +290,7 @@ class _lines:
 
 
 def write_record(path: str | os.PathLike[str], header: str, lines: Sequence[str] | Iterator[str]) -> None:
-    """Write a record whole or not at all; equal content gives equal bytes."""
+    """Write a record; the file appears whole or not at all, and equal content gives equal bytes."""
     with (
         replaced_file(path) as beside,
         open(beside, "wb") as raw,

@@ -1,7 +1,7 @@
-"""SSR and LSSR as pairs of float64 that enclose them: of samples, and of points that are themselves enclosed.
+"""SSR and LSSR enclosed between two float64: of exact samples, and of points known only as balls.
 
-A certificate states both, before the first layer and after the last. They describe the net; that every sample
-gets its label does not depend on them.
+A certificate states both, before the first layer and after the last. They describe the net; the proof that
+every sample gets its label does not depend on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Interval = tuple[float, float]
 
 
 def enclosed_ssr_of_samples(X: FloatArray, labels: Sequence[Any]) -> tuple[Interval | None, Interval | None]:
-    """SSR and LSSR of the samples, from their exact values; None if they all coincide."""
+    """SSR and LSSR of the samples, from their exact values; (None, None) if all samples coincide."""
     try:
         ssr, lssr = separability.ssr(X, labels), separability.lssr(X, labels)
     except DegenerateInputError:
@@ -39,12 +39,12 @@ def enclosed_ssr_of_samples(X: FloatArray, labels: Sequence[Any]) -> tuple[Inter
 def enclosed_ssr_of_points(
     net: LNNet, points: Sequence[Sequence[arb]], right: NDArray[np.intp]
 ) -> tuple[Interval | None, Interval | None]:
-    """SSR and LSSR of enclosed points: [lower, upper], rounded outwards.
+    """SSR and LSSR of points after the last layer of `net`, known as balls: (lower, upper) of either.
 
-    SSR is evaluated on the balls. LSSR lies in [0, SSR]; where the total scatter of the points is proved to
-    be non-singular (after LN in the coordinates that are left when one of each group, which sum to zero, is
-    dropped) and there are two classes, or at most two coordinates, the closed form narrows that:
-    1 - (m₁ m₂/m) δ' S_t⁻¹ δ, or the least root of the quadratic det(S_w - x S_t).
+    SSR is evaluated on the balls, and LSSR always lies in [0, SSR]. A closed form narrows the enclosure of
+    LSSR where the total scatter in the `free_coordinates` is proved to be non-singular, and there are two
+    classes or at most two free coordinates: 1 - (m₁ m₂/m) δ' S_t⁻¹ δ, or the least root of the quadratic
+    det(S_w - x S_t). The result is (None, None) where the points are not proved to differ.
     """
     balls = arb_mat([list(row) for row in points])
     total = total_scatter(balls)
@@ -64,7 +64,7 @@ def enclosed_ssr_of_points(
 
 
 def total_scatter(points: arb_mat) -> arb_mat:
-    """Sum of (x - mean)(x - mean)'."""
+    """Sum of (x - mean)(x - mean)' over the rows x of `points`, shape (n_features, n_features)."""
     count = points.nrows()
     ones = arb_mat(1, count, [1] * count)
     means = (ones * points) * (arb(1) / count)
@@ -81,7 +81,7 @@ def _minor(matrix: arb_mat, kept: Sequence[int]) -> arb_mat:
 
 
 def free_coordinates(net: LNNet) -> list[int]:
-    """Coordinates that determine the others: LN makes every group sum to zero, so its last one is dropped."""
+    """Coordinates that determine the others: LN makes each group sum to zero, so its last is left out."""
     width = net.layers[-1].n_out
     if net.normalization.kind == "rms_norm":
         return list(range(width))
@@ -92,7 +92,7 @@ def free_coordinates(net: LNNet) -> list[int]:
 def _least_ratio(
     within: arb_mat, total: arb_mat, classes: Sequence[arb_mat], kept: Sequence[int]
 ) -> arb | None:
-    """Ball of the least eigenvalue of the pencil, or None if no closed form of ours proves one."""
+    """A ball around the least eigenvalue of the pencil; None if no closed form here gives a finite one."""
     try:
         if len(classes) == 2:
             counts = [group.nrows() for group in classes]
@@ -107,7 +107,7 @@ def _least_ratio(
         elif len(kept) == 2:
             ratio = total.solve(within)
             half = (ratio[0, 0] + ratio[1, 1]) / 2
-            # Both roots are real, so what a ball says of a negative discriminant is rounding.
+            # Both roots are real, so the negative part of the discriminant's ball is rounding alone.
             least = half - (half * half - ratio.det()).nonnegative_part().sqrt()
         else:
             return None
@@ -121,4 +121,5 @@ def _column_sum(matrix: arb_mat, j: int) -> arb:
 
 
 def unit_interval(ball: arb) -> Interval:
+    """The ball's ends rounded outwards to float64 and cut to [0, 1], where the true value is known to lie."""
     return max(0.0, float_down(ball)), min(1.0, float_up(ball))

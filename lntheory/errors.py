@@ -10,7 +10,7 @@ LNTheoryError
 ├── RefutedError                          a certificate was asked for something false
 └── UndecidedError                        the precision limit was reached before a decision
 
-RankWarning (UserWarning)                 a float result hangs on the rank that a cut-off decided
+RankWarning (UserWarning)                 a float result depends on a rank that a cut-off decided
 ```
 
 Every message names the sample, shape, field or number that is at fault and ends with the remedy.
@@ -81,7 +81,7 @@ class RankWarning(UserWarning):
 
 
 def excerpt(value: object, longest: int = 60) -> str:
-    """How messages quote a value that somebody else wrote: its repr, cut to `longest` characters.
+    """The repr of a value, cut to `longest` characters, as messages quote values from outside the library.
 
     Examples
     --------

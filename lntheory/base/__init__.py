@@ -1,4 +1,4 @@
-"""The ground floor: what every room needs and no room should write again. No mathematics of LN here.
+"""The ground floor: helpers that every package needs and none should write again, without mathematics of LN.
 
 ```
 base
@@ -9,11 +9,12 @@ base
 ├── files.py         files that appear whole or not at all
 ├── rounding.py      exact numbers and balls -> the float64 next to them, outward
 ├── parallel.py      one ordered map over threads, processes or a Dask cluster
-├── terminal.py      exit codes, reports, progress bars: what every command does alike
+├── terminal.py      what all commands share: exit codes, reports, progress bars
 ├── markdown.py      tables in Markdown
 ├── compensated.py   sums and means that keep their rounding errors
 └── modular.py       ranks modulo a prime
 ```
 
-May be imported from everywhere. Imports `lntheory.errors` and `lntheory._version`, and nothing else of ours.
+Every module may import this package. It imports `lntheory.errors` and `lntheory._version`, and nothing else
+of this library.
 """

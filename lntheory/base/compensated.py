@@ -1,4 +1,4 @@
-"""Subtracting a mean without losing what is left: compensated sums and centred values.
+"""Subtracting a mean without losing accuracy: compensated sums and centred values.
 
 Everywhere below u = 2**-53 is the unit roundoff, reductions run along axis 0, and magnitudes are
 at most about 1 (callers scale by powers of two, which is exact).
@@ -53,15 +53,15 @@ def compensated_sum(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def centred(x: FloatArray) -> FloatArray:
     """x minus its mean along axis 0, for |x| <= 1.
 
-    The approximate mean is subtracted first and the mean of the differences next, carrying the
-    rounding error of each subtraction. With v the true centred values and D = max|v|,
+    The approximate mean is subtracted first and the mean of the differences next; the rounding error of
+    each subtraction is carried along. With v the true centred values and D = max|v|,
 
         |result - v| <= u |v| + 2u min(D, 2u max|x|) + O(u**2) D,
 
-    where the middle term is the same for all entries (it is the error of the mean).
-    Two entries are halved differences, so that they come out exactly opposite. Equal entries
-    give exact zeros: their difference from the approximate mean is a few units in the last place, whose
-    multiples are summed and divided without rounding.
+    where the middle term is the same for all entries (it is the error of the mean). If there are two entries,
+    the result is half their difference and its negative, so that the two are exactly opposite. Equal
+    entries give exact zeros: their difference from the approximate mean is a few units in the last place,
+    whose multiples are summed and divided without rounding.
     """
     n = len(x)
     if n == 2:

@@ -1,13 +1,13 @@
-"""The one reader of typed JSON values: records, configs and certificates. Strict, on pydantic.
+"""The one reader of typed JSON values: records, configs and certificates. It is strict, and uses pydantic.
 
-A format is a frozen class whose annotations say all that may stand in the file:
+A format is a frozen class whose annotations describe every field that the file may have:
 
 >>> class Point(Value):
 ...     name: str
 ...     x: Real
 ...     n_samples: Count = 0
 
-It is made in a program, or read from what `lntheory.base.jsonfile.read` gives:
+A value is made in a program, or from the mapping that `lntheory.base.jsonfile.read` returns:
 
 >>> Point(name="a", x=1)
 Point(name='a', x=1.0, n_samples=0)
@@ -16,8 +16,9 @@ Traceback (most recent call last):
 ...
 lntheory.errors.FileFormatError: points.json: field x is True; give a finite number
 
-Nothing is converted that is not the same value: True is no number, 1.5 and "1" are no counts, an integer that
-float64 does not hold is no real number; unknown and missing fields are refused by name.
+A value is converted only to an equal one: True is not accepted as a number, 1.5 and "1" are not accepted as
+counts, and an integer that float64 does not hold is not a real number. Unknown and missing fields are refused
+by name.
 """
 
 from __future__ import annotations
@@ -101,29 +102,29 @@ PositiveReal = Annotated[Real, Field(gt=0)]
 UnitReal = Annotated[Real, Field(ge=0, le=1)]
 """A float64 in [0, 1]."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-"""Some text."""
+"""A string of 1 to 1000 characters."""
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 """A SHA-256 in lower-case hexadecimals."""
 Version1 = Annotated[int, AfterValidator(_first_version)]
 """The number 1, and nothing that equals it (True, 1.0): the version of a format."""
 TUPLE = BeforeValidator(_tuple)
-"""In an annotation of a tuple: a JSON list is read as one."""
+"""In the annotation of a tuple, lets a JSON list be read as a tuple."""
 Items = Annotated[tuple[T, ...], TUPLE]
-"""``Items[Real]`` is a tuple of reals; a JSON list is read as one."""
+"""``Items[Real]`` is a tuple of reals, read from a JSON list."""
 
 
 # ------------------------------------------------------------------------------------------------- reading
 
 
 class Value(BaseModel):
-    """A frozen value of typed fields, made in a program or read from JSON; see the module.
+    """A frozen value of typed fields, made in a program or read from JSON; see the module's docstring.
 
     Raises
     ------
     InvalidInputError
-        When it is made of fields that it does not take, naming the field.
+        If a field is missing, unknown or of the wrong type or range; the message names the field.
     FileFormatError
-        The same when it is read, by `from_dict`, naming the file too.
+        The same from `from_dict`; the message names the file too.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
@@ -134,7 +135,7 @@ class Value(BaseModel):
         except ValidationError as error:
             raise InvalidInputError(_complaint(error, type(self).__name__)) from None
 
-    # Without this mark pydantic would call `__init__` for values inside values, and lose where they stand.
+    # Without this mark pydantic would call `__init__` for nested values, and errors would lose their path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
@@ -146,16 +147,16 @@ class Value(BaseModel):
             raise FileFormatError(_complaint(error, where or cls.__name__)) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON has them."""
+        """The fields as a mapping that JSON can hold."""
         return self.model_dump(mode="json")
 
     def replaced(self, **fields: Any) -> Self:
-        """A copy in which these fields have other values; they are checked as in the beginning.
+        """A copy in which these fields have other values; all fields are checked again.
 
         Raises
         ------
         InvalidInputError
-            As when a value is made.
+            As the constructor does.
         """
         return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | fields)
 
@@ -163,14 +164,14 @@ class Value(BaseModel):
 def require_fields(
     data: Any, where: str, required: Set[str], optional: Set[str] = frozenset()
 ) -> dict[str, Any]:
-    """`data` if it is an object with all the required fields and no other than these and the optional ones.
+    """`data`, if it is a JSON object with all required fields and none beyond the required and optional ones.
 
-    For formats that no annotation describes, such as the numbers of a net.
+    This is for formats that annotations do not describe, such as the numbers of a net.
 
     Raises
     ------
     FileFormatError
-        Naming the first field that is missing or unknown.
+        If `data` is no object, or a field is missing or unknown; the message names the first such field.
     """
     prefix = f"{where}: " if where else ""
     if not isinstance(data, dict):
@@ -183,7 +184,7 @@ def require_fields(
 
 
 def _complaint(error: ValidationError, where: str) -> str:
-    """The first fault in our words: where, which field, what stands there, what should."""
+    """The first fault in words: the place, the field, the value that it has and the value that it needs."""
     fault = error.errors(include_url=False)[0]
     path, value = _path(fault["loc"]), excerpt(fault["input"])
     match fault["type"]:
@@ -202,7 +203,7 @@ def _complaint(error: ValidationError, where: str) -> str:
 
 
 def _path(location: Sequence[str | int]) -> str:
-    """Such as ``runs[3].loss``; what pydantic says of the branches of a union is left out."""
+    """The path of a field, such as ``runs[3].loss``, without pydantic's names for the branches of a union."""
     path = ""
     for part in location:
         if isinstance(part, int):

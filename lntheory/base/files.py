@@ -17,9 +17,9 @@ __all__ = ["replaced_directory_files", "replaced_file"]
 
 @contextmanager
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path beside `path` to write to; on success it is moved to `path`, otherwise it is removed.
+    """A temporary path beside `path`, to write to; on success the file is moved to `path`, else removed.
 
-    Its suffix is that of `path`, since writers go by it.
+    The temporary path has the suffix of `path`, since some writers choose their format by it.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def replaced_directory_files(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder beside `directory` to write files to; on success they are all moved into `directory`.
+    """A temporary folder beside `directory`, to write files to; on success all move into `directory`.
 
     ::
 
@@ -68,13 +68,13 @@ def replaced_directory_files(directory: str | os.PathLike[str]) -> Iterator[Path
             os.replace(path, target / path.name)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-        for parent in made:  # only those that we made, and only while they are empty
+        for parent in made:  # only folders that were made here, and only while they are empty
             if not any(parent.iterdir()):
                 parent.rmdir()
 
 
 def _made_parents(target: Path) -> list[Path]:
-    """Make the parents of `target`; return those that were not there, the innermost first."""
+    """Make the parent folders of `target`; return those that did not exist before, the innermost first."""
     missing = [parent for parent in target.absolute().parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     return missing

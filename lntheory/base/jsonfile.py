@@ -1,4 +1,4 @@
-"""Strict JSON files: nothing ambiguous is read, nothing half-written is left behind."""
+"""Strict JSON files: ambiguous text is refused, and no half-written file is left behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_INTEGER = 4000  # digits; Python itself refuses to read more than 4300
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A JSON token that stands for no finite float64; whoever reads the field names it in the error."""
+    """A JSON token that stands for no finite float64; the code that reads the field names it in its error."""
 
     text: str
 
@@ -60,12 +60,12 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 
 def parse(text: str, where: str) -> Any:
-    """One JSON value of a text, as strictly as `read` takes it from a file; `where` names it in messages.
+    """The JSON value of a text, parsed as strictly as `read` does; `where` names the text in messages.
 
     Raises
     ------
     FileFormatError
-        Naming `where`, and the place in it.
+        If the text is not one valid JSON value or repeats a field; the message names `where` and the place.
 
     Examples
     --------
@@ -92,11 +92,11 @@ def parse(text: str, where: str) -> Any:
 
 
 def write(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` beside `path`, then move it into place: readers see the old file or the whole new one."""
+    """Write `text` beside `path`, then rename it to `path`: readers see the old file or the whole new one."""
     with replaced_file(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 def canonical(value: Any) -> str:
-    """The one spelling of a JSON value that hashes are taken of: sorted keys, no spaces, ASCII, no NaN."""
+    """The canonical JSON text of a value, used for hashes: sorted keys, no spaces, ASCII, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns padded to one width, so that the source reads like the table.
+    """A Markdown table; each column is padded to one width, so that the source reads like the table.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The rank of float64 data as the rationals that they are, found modulo a prime."""
+"""The rank over the rationals of float64 data, computed modulo a prime."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def residues(x: FloatArray) -> IntArray:
 class ModularRowSpace:
     """The space spanned, modulo PRIME, by all rows added so far.
 
-    Its dimension never exceeds the rank of the rows over the rationals (a non-zero minor modulo PRIME
-    is not zero), and is smaller only where PRIME divides all the minors of full rank or a random test
-    missed a row: odds of about rank/2**31.
+    Its dimension never exceeds the rank of the rows over the rationals, since a minor that is not zero modulo
+    PRIME is not zero. It is smaller only if PRIME divides all minors of full rank or a random test misses a
+    row, which happens with a probability of about rank/2**31.
 
-    Rows are tested by a random vector orthogonal to the space, a row outside being orthogonal to
-    it with odds 1/PRIME, so that a row inside costs one inner product and no elimination.
+    Rows are tested by their inner product with a random vector orthogonal to the space; for a row outside
+    the space it is zero with probability 1/PRIME. So a row inside costs one inner product and no elimination.
     """
 
     def __init__(self, n_features: int) -> None:
@@ -76,6 +76,6 @@ class ModularRowSpace:
 
 
 def _inner_products(rows: IntArray, vector: IntArray) -> npt.NDArray[np.int64]:
-    # 31-bit residues: a product fits in 62 bits, so reduce before adding.
+    # A product of 31-bit residues fits in 62 bits, but a sum of products may not: reduce before adding.
     products: IntArray = (rows * vector % PRIME).sum(axis=1) % PRIME
     return products

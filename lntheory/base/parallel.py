@@ -1,15 +1,15 @@
-"""One ordered map, whatever does the work: this thread, threads, processes, or a Dask cluster.
+"""One ordered map, run by the calling thread, several threads, processes, or a Dask cluster.
 
 ::
 
     items ──► function ──► results, in the order of the items
     1 2 3 4      │          f(1) f(2) f(3) f(4)
-                 ├── "threads"     shared memory; for compiled code that lets go of the interpreter
+                 ├── "threads"     shared memory; for compiled code that releases the interpreter's lock
                  ├── "processes"   function, items and results are pickled
-                 └── "dask"        the same over machines: name the scheduler's address
+                 └── "dask"        processes on several machines, reached by the scheduler's address
 
-The results do not depend on the engine or the number of workers. Give each item what its work depends on,
-its seed included.
+The results do not depend on the engine or the number of workers, if each item holds everything that its work
+depends on, its seed included.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class OrderedMap(Protocol):
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """How many workers `n_jobs` stands for: itself, or one a core for -1 and None.
+    """The number of workers that `n_jobs` asks for: `n_jobs` itself, or one for each core if -1 or None.
 
     Raises
     ------
     InvalidInputError
-        If it is no whole number from 1 on, nor -1 or None.
+        If `n_jobs` is neither a whole number from 1 on, nor -1, nor None.
 
     Examples
     --------
@@ -68,16 +68,18 @@ def workers(
     Parameters
     ----------
     n_jobs : int, default 1
-        How many; -1 or None for one a core. With 1, and no cluster, everything runs in the calling thread.
+        The number of workers; -1 or None means one for each core. With 1 worker, everything runs in the
+        calling thread, unless the engine is "dask".
     engine : {"threads", "processes", "dask"}
     scheduler : str, optional
-        Address of the Dask scheduler, such as ``tcp://host:8786``; None for a cluster on this machine. For
-        "dask" only.
+        Address of the Dask scheduler, such as ``tcp://host:8786``; None starts a cluster on this machine.
+        For "dask" only.
 
     Raises
     ------
     InvalidInputError
-        For an unknown engine, or a scheduler for an engine that has none.
+        If the engine is unknown, `n_jobs` is no number of workers, a scheduler is given for an engine that
+        has none, or the scheduler cannot be reached.
     MissingDependencyError
         If "dask" is asked for and not installed.
 
@@ -100,12 +102,12 @@ def workers(
     elif engine == "threads":
         with ThreadPoolExecutor(count) as pool:
             yield pool.map
-    else:  # these stay for the next call, since starting them takes a second
+    else:  # the processes stay for the next call, since starting them takes a second
         yield get_reusable_executor(count, timeout=300, env=_shared_cores(count)).map
 
 
 def _shared_cores(count: int) -> dict[str, str]:
-    """BLAS threads for each of `count` processes: more than there are cores would wait for each other."""
+    """BLAS threads for each of `count` processes, so that all of them together are no more than the cores."""
     return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(max(1, n_workers(-1) // count)))}
 
 
@@ -119,13 +121,13 @@ def parallel_map(
     progress: Progress | None = None,
     total: int | None = None,
 ) -> Iterator[R]:
-    """``function`` of every item, in order, as the results come in.
+    """Yield ``function(item)`` for every item, in order, each as soon as it is available.
 
     Parameters
     ----------
     function : callable of one argument
-        For "processes" and "dask" it must be picklable: defined at the top of a module, or a
-        `functools.partial` of such a one.
+        For "processes" and "dask" it must be picklable: a function defined at the top of a module, or a
+        `functools.partial` of one.
     items : iterable
     n_jobs, engine, scheduler
         As in `workers`.
@@ -139,7 +141,7 @@ def parallel_map(
     InvalidInputError, MissingDependencyError
         As in `workers`.
     Exception
-        The first, in the order of the items, that `function` raises; work that has not begun is dropped.
+        The first exception, in the order of the items, that `function` raises; work not yet begun is dropped.
 
     Examples
     --------
@@ -162,7 +164,7 @@ def _dask_map(count: int, scheduler: str | None) -> Iterator[OrderedMap]:
     except ModuleNotFoundError:
         raise MissingDependencyError("engine='dask' needs dask; pip install 'lntheory[cluster]'") from None
 
-    # Dask gives the work of a worker that died to another one.
+    # If a worker dies, Dask itself gives its work to another one.
     own = {} if scheduler else {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
     try:
         client = Client(scheduler, **own)  # type: ignore[no-untyped-call]

@@ -20,7 +20,7 @@ __all__ = ["float_down", "float_up", "rounded_outward"]
 def float_down(value: arb | Fraction) -> float:
     """The largest float64 that is at most the number, or at most every number of the ball.
 
-    Minus infinity if there is none (a ball that is not finite, a number below every float64).
+    The result is minus infinity if there is none (a ball that is not finite, a number below every float64).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def float_down(value: arb | Fraction) -> float:
 def float_up(value: arb | Fraction) -> float:
     """The smallest float64 that is at least the number, or at least every number of the ball.
 
-    Infinity if there is none.
+    The result is infinity if there is none.
     """
     return -float_down(-value) + 0.0
 

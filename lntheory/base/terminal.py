@@ -1,4 +1,4 @@
-"""What every command does alike: exit codes, reports, progress bars, and errors in words.
+"""What all commands share: exit codes, reports, progress bars, and messages for errors.
 
 Results go to standard output (one JSON object with ``--json``), progress and errors to standard error.
 """
@@ -35,44 +35,43 @@ __all__ = ["ExitCode", "Report", "progress_bar", "run"]
 
 
 class ExitCode(IntEnum):
-    """What a command's exit code means."""
+    """The exit codes of all commands, with their meaning."""
 
     DONE = 0
-    """Proved, or done as asked."""
+    """The statement was proved, or the work was done as asked."""
     REFUTED = 1
-    """What was to be proved is false."""
+    """The statement to be proved is false."""
     BAD_INPUT = 2
-    """Options, data or files that the command cannot take."""
+    """The command cannot take these options, data or files."""
     UNDECIDED = 3
-    """Neither proved nor refuted within the precision limit."""
+    """The statement was neither proved nor refuted within the precision limit."""
     INTERRUPTED = 130
-    """Stopped by Ctrl-C."""
+    """The command was stopped by Ctrl-C."""
 
     @property
     def words(self) -> str:
-        """As messages say it."""
+        """The name of the code as messages write it, such as "bad input"."""
         return self.name.lower().replace("_", " ")
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # rich would exit with 1, which here means refuted
+        raise BrokenPipeError  # rich would exit with 1, which is the code for "refuted"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a command has to say: for programs (`values`) and for people (`rows` of a table).
+    """The result of a command, for programs (`values`) and for people (`rows` and `tables`).
 
     Attributes
     ----------
     values : dict
-        The JSON object.
+        The JSON object that is printed if `as_json` is true.
     rows : list of (name, text)
-        The lines.
+        The lines that are printed otherwise.
     as_json : bool
-        Which of the two is printed.
     tables : list of rich tables
-        Printed below the lines.
+        Tables that are printed below the lines.
     exit_code : int
     """
 
@@ -83,7 +82,7 @@ class Report:
     exit_code: int = ExitCode.DONE
 
     def show(self) -> None:
-        """Print it."""
+        """Print the report to standard output."""
         if self.as_json:
             print(json.dumps(self.values, allow_nan=False))
             return
@@ -102,30 +101,35 @@ def run(
     *,
     interrupted: Callable[[Sequence[str]], str] = lambda arguments: "nothing was written",
 ) -> int:
-    """Run a command line and return its exit code; whatever is raised on purpose becomes one.
+    """Run a command line and return its exit code; the library's errors become a message and a code.
 
     Parameters
     ----------
     app : typer.Typer
         Its commands return a `Report`, an exit code or None.
     program : str
-        What the user typed to call it.
+        The name of the program in messages and help.
     argv : sequence of str, optional
-        Arguments; those of the process by default.
+        The arguments; by default those of the process.
     interrupted : callable, optional
-        What an interruption means for these arguments, in words.
+        Maps the arguments to the message that says what an interruption leaves behind.
+
+    Returns
+    -------
+    int
+        A value of `ExitCode`, or the exit code of the command itself.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         command = typer.main.get_command(app)
         result = command.main(arguments, prog_name=program, standalone_mode=False, obj=arguments)
-        if result == ExitCode.INTERRUPTED:  # what newer versions of typer make of KeyboardInterrupt
+        if result == ExitCode.INTERRUPTED:  # newer versions of typer turn KeyboardInterrupt into this code
             raise KeyboardInterrupt
         if isinstance(result, Report):
             result.show()
         sys.stdout.flush()
         return result.exit_code if isinstance(result, Report) else int(result or 0)
-    except BrokenPipeError:  # whoever was reading has read enough; the interpreter must not complain at exit
+    except BrokenPipeError:  # the reader has closed the pipe; the interpreter must not complain at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
     except _USAGE_ERROR as error:
@@ -145,7 +149,7 @@ def run(
         return _failed(ExitCode.BAD_INPUT, f"{where}{error.strerror or error}", arguments)
 
 
-# The parent of every complaint about options and arguments, whichever parser this version of typer brings.
+# The base class of all errors about options and arguments, whichever parser this version of typer uses.
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
 
@@ -160,7 +164,7 @@ def _failed(code: ExitCode, message: str, arguments: Sequence[str], **details: A
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress]:
-    """A progress bar on standard error, as a callback; a single line where that is no terminal.
+    """A callback that shows a progress bar on standard error, or one line if that is not a terminal.
 
     Examples
     --------

@@ -14,7 +14,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 Progress = Callable[[int, int], None]
-"""Called as ``progress(done, total)`` while long work goes on; `done` never decreases within one work."""
+"""Called as ``progress(done, total)`` in long work; `done` never decreases unless a docstring says so."""
 
 NormalizationKind = Literal["layer_norm", "rms_norm", "group_layer_norm"]
 """The normalizations of the library, by the names of their functions."""

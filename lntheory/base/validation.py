@@ -21,12 +21,12 @@ def as_float_array(x: npt.ArrayLike, name: str = "x") -> FloatArray:
     x : array_like
         Real numbers of any shape.
     name : str
-        What the messages call it.
+        The name of the array in error messages.
 
     Returns
     -------
     ndarray of float64
-        Possibly the array passed in: not to be written to.
+        This may be the array passed in, so it must not be written to.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def as_float_array(x: npt.ArrayLike, name: str = "x") -> FloatArray:
 
 
 def require_finite(x: FloatArray, name: str = "x") -> None:
-    """Raise InvalidInputError naming the first NaN or infinity by sample and feature (last axis)."""
+    """Raise InvalidInputError if an entry is NaN or infinite; it names the first by sample and feature."""
     finite = np.isfinite(x)
     if finite.all():
         return
@@ -64,14 +64,20 @@ def require_finite(x: FloatArray, name: str = "x") -> None:
 
 
 def sample_name(index: tuple[int, ...]) -> str:
-    """How messages call a row: by its index, or its multi-index under leading axes."""
+    """The name of a row in messages: by its index, or by its multi-index under several leading axes."""
     if not index:
         return "the sample"
     return f"sample {index[0]}" if len(index) == 1 else f"sample {index}"
 
 
 def as_samples(X: npt.ArrayLike, name: str = "X") -> FloatArray:
-    """Validate finite samples of shape (n_samples, n_features), both at least one, as float64."""
+    """Samples as a finite float64 array of shape (n_samples, n_features), both at least one.
+
+    Raises
+    ------
+    InvalidInputError
+        For another shape, NaN, infinities, or entries that are not real numbers.
+    """
     samples = as_float_array(X, name)
     if samples.ndim != 2:
         raise InvalidInputError(
@@ -87,7 +93,13 @@ def as_samples(X: npt.ArrayLike, name: str = "X") -> FloatArray:
 
 
 def as_rows(x: npt.ArrayLike) -> FloatArray:
-    """Validate finite rows of shape (..., n_features), at least one row and one feature, as float64."""
+    """Rows as a finite float64 array of shape (..., n_features), at least one row and one feature.
+
+    Raises
+    ------
+    InvalidInputError
+        For another shape, NaN, infinities, or entries that are not real numbers.
+    """
     rows = as_float_array(x)
     if rows.ndim == 0:
         raise InvalidInputError("x is a single number; pass an array whose last axis holds the features.")
@@ -98,7 +110,7 @@ def as_rows(x: npt.ArrayLike) -> FloatArray:
 
 
 def as_eps(eps: float) -> float:
-    """A finite number >= 0 as float."""
+    """`eps` as a float, if it is a finite number >= 0; else InvalidInputError."""
     try:
         eps = float(eps)
     except (TypeError, ValueError) as error:
@@ -109,7 +121,13 @@ def as_eps(eps: float) -> float:
 
 
 def resolve_group_size(n_features: int, num_groups: int | None, group_size: int | None) -> int:
-    """Features a group, from exactly one of the number and the size of equal groups; at least two."""
+    """The size of equal groups of features, given exactly one of their number and their size.
+
+    Raises
+    ------
+    InvalidInputError
+        If not exactly one is given, if it does not divide `n_features`, or if the groups have one feature.
+    """
     if (num_groups is None) == (group_size is None):
         raise InvalidInputError(
             "Pass exactly one of num_groups and group_size, "
@@ -131,7 +149,10 @@ def resolve_group_size(n_features: int, num_groups: int | None, group_size: int 
 
 
 def resolve_norm(n_features: int, norm: str, num_groups: int | None, group_size: int | None) -> int:
-    """Features that `norm` normalizes together; only group_layer_norm takes groups."""
+    """The number of features that `norm` normalizes together; `InvalidInputError` if the options do not fit.
+
+    Only "group_layer_norm" takes `num_groups` or `group_size`.
+    """
     if norm == "group_layer_norm":
         return resolve_group_size(n_features, num_groups, group_size)
     if norm not in ("layer_norm", "rms_norm"):
@@ -204,20 +225,20 @@ def encode_labels(y: Iterable[Any], n_samples: int) -> tuple[IntArray, tuple[Has
 
 
 def as_count(value: Any, name: str, least: int = 0, most: int | None = None) -> int:
-    """A whole number within bounds, as int; True and 1.0 are none.
+    """A whole number within bounds, as int; True and 1.0 are not accepted.
 
     Parameters
     ----------
     value : int or numpy integer
     name : str
-        What the message calls it.
+        The name of the number in the message.
     least, most : int
-        The bounds, both allowed; no upper one by default.
+        The least and the largest number allowed; by default there is no largest one.
 
     Raises
     ------
     InvalidInputError
-        For anything else.
+        If `value` is not an integer or is out of bounds.
 
     Examples
     --------
@@ -242,7 +263,7 @@ def as_seed(value: Any, name: str = "random_state") -> int:
     Raises
     ------
     InvalidInputError
-        For anything else; None too, since it would give another result every time.
+        For anything else, None included, since None would give another result every time.
     """
     return as_count(value, name, 0)
 
@@ -262,19 +283,19 @@ def as_seconds(value: Any, name: str) -> float:
 
 
 def as_exact_samples(X: npt.ArrayLike, n_features: int | None = None) -> FloatArray:
-    """Samples as the float64 numbers that they are: as `as_samples`, but an integer is never rounded.
+    """Samples as in `as_samples`, but an integer that is not exactly a float64 is refused, not rounded.
 
     Parameters
     ----------
     X : array_like, shape (n_samples, n_features)
     n_features : int, optional
-        What the net takes; any number by default.
+        The number of features that the net takes; by default any number is allowed.
 
     Raises
     ------
     InvalidInputError
-        For what is no matrix of finite numbers, another number of features, or integers that no float64
-        equals.
+        If X is no matrix of finite numbers, has another number of features, or holds integers that no
+        float64 equals.
     """
     samples = as_samples(X)
     if n_features is not None and samples.shape[1] != n_features:

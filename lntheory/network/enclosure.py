@@ -1,14 +1,12 @@
 r"""What the layers of an LN-Net do to samples, in ball arithmetic (python-flint's `arb`).
 
-Every number is a proved interval.
+Every number is an interval that is proved to contain the true value. There are two kinds of enclosure:
 
-Two enclosures of what a net does to a sample:
-
-*Balls* (any widths, normalization and eps): every operation is evaluated on balls. Sound, but balls forget
-that the coordinates of a point move together, and lose 3 to 4 bits a layer.
+*Balls* (any widths, normalization and eps): every operation is evaluated on balls. This is sound, but balls
+forget that the coordinates of a point move together, and lose 3 to 4 bits a layer.
 
 *Arcs* (LayerNorm of three neurons, eps = 0): such a layer maps a circle to a circle, so a sample is one
-angle. It is carried as a base direction v and the angle r that the true point is within::
+angle. It is held as a base direction v and an angle r: the true point lies within r of v::
 
                 · · v                    An arc moves as a whole: its new half-width is at most
             ·      ╱╲                    r · sup |f'| over the arc (mean value theorem), plus the
@@ -32,7 +30,7 @@ come from W and b by subtractions, times 3 (LN does not see the factor).
 3. *Over the arc.* A point at angle at most r from p is p + d with ‖d‖ ≤ √3 r (chord ≤ arc), so |d₁|, |d₂| ≤
    √2 r, as Q(d) ≥ 3/2 d₁² whatever d₂ is. Let ρ = s r. Then n moves by at most (2/√3) ρ (|g₁| + |g₂|)/√6, and
    s' by at most ‖λ A d‖/√2 ≤ (2/√3) ρ Σ|aᵢⱼ|, since ‖e‖² ≤ 2(|e₁| + |e₂|)². We use 1.2 > 2/√3.
-   If the enclosure of s' reaches zero, the quotient is undefined (NaN) and stays so: lost, never guessed.
+   If the enclosure of s' reaches zero, the quotient is NaN and remains so: the sample is reported as lost.
 4. *Rounding.* u' is computed as a ball of componentwise radii e₁, e₂, and its midpoint is the next v. The
    exact vector is within √2 (e₁ + e₂) of v in norm, so s' is off by at most e₁ + e₂ and the direction by an
    angle of at most π (e₁ + e₂)/s' (for x ≤ 1, arcsin x ≤ π x; beyond, no angle exceeds π). We use 3.2 > π.
@@ -40,7 +38,7 @@ come from W and b by subtractions, times 3 (LN does not see the factor).
 Together, with ρ' = s' r':  **ρ' = ρ |n ± ...| s'/(s' ± ...)² + 3.2 (e₁ + e₂)**. At the end the coordinates of
 the point, the third included, are √3 v/‖v‖ ± √2 r.
 
-Precision is set locally and restored: in python-flint it is global state.
+The working precision is global state in python-flint; it is set locally here and restored.
 
 References
 ----------
@@ -83,11 +81,11 @@ __all__ = [
 _T = TypeVar("_T")
 
 MAX_PRECISION = 1 << 16
-"""Bits at which predictions of a dyadic net give up."""
+"""Limit of the precision, in bits, for predictions of a dyadic net; beyond it `UndecidedError` is raised."""
 
 
 def centred_row(row: Sequence[Any], norm: Normalization) -> list[Any]:
-    """Every group less its mean (the row itself for RMSNorm), in the arithmetic of the entries."""
+    """The row with each group's mean subtracted (unchanged for RMSNorm), in the arithmetic of its entries."""
     if norm.kind == "rms_norm":
         return list(row)
     size = len(row) // (norm.num_groups or 1)
@@ -101,13 +99,16 @@ def centred_row(row: Sequence[Any], norm: Normalization) -> list[Any]:
 
 
 def scaled_row(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
-    """A centred row divided by the deviation of its groups; None if one is exactly zero, NaN if it may be."""
+    """A centred row with each group divided by sqrt(mean of its squares + eps), as balls.
+
+    The result is None if a divisor is proved to be zero; a group whose divisor may be zero becomes NaN.
+    """
     size = len(row) // (norm.num_groups or 1)
     result = []
     for start in range(0, len(row), size):
         group = row[start : start + size]
         square = sum((value * value for value in group[1:]), group[0] * group[0])
-        if square == 0 and norm.eps == 0:  # of balls: only if it is proved
+        if square == 0 and norm.eps == 0:  # for balls, == holds only if it is proved
             return None
         factor = (arb(square) / size + arb(norm.eps)).rsqrt()
         result += [arb(value) * factor for value in group]
@@ -118,7 +119,7 @@ def scaled_row(row: Sequence[Any], norm: Normalization) -> list[arb] | None:
 
 
 class Network(Protocol):
-    """What this module asks of a net: its layers and read-out. `LNNet`, which calls this module, is one."""
+    """The attributes of a net that this module reads. `LNNet`, which calls this module, has them."""
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -132,7 +133,7 @@ class Network(Protocol):
 
     @property
     def normalization(self) -> Normalization:
-        """What follows every layer."""
+        """The normalization that follows every layer."""
         ...
 
     @property
@@ -153,22 +154,24 @@ class Network(Protocol):
 
 @dataclass(frozen=True)
 class Enclosure:
-    """What a net does to samples, enclosed.
+    """Balls around the points and the scores that a net gives to samples.
 
     Attributes
     ----------
     points : list of rows of arb
-        After the last layer, one row a sample (the samples themselves at depth 0).
+        The points after the last layer, one row for each sample (the samples themselves at depth 0).
     scores : list of rows of arb
-        The read-out's scores.
+        The read-out's scores, one row for each sample.
     lost : dict
-        Sample -> index of the layer at which its variance could not be told from zero; its balls are not
-        finite.
+        Index of a sample -> index of the first layer at which it is not excluded that the sample's variance
+        is zero. The balls of such a sample are not finite.
     degenerate : dict
-        Sample -> index of the layer at which its variance is zero, proved; its balls are not finite.
+        Index of a sample -> index of the first layer at which its variance is proved to be zero. The balls of
+        such a sample are not finite.
     method : str
-        ``"arcs"`` or ``"balls"``: the kind of enclosure, see the module.
+        The kind of enclosure, ``"arcs"`` or ``"balls"`` (see the module's docstring).
     precision : int
+        Working precision in bits.
     """
 
     points: list[list[arb]]
@@ -184,9 +187,9 @@ def enclose(net: Network, X: FloatArray, *, precision: int, progress: Progress |
 
     Parameters
     ----------
-    net : LNNet, or anything that has its layers
+    net : LNNet, or any object with the attributes of `Network`
     X : ndarray of float64, shape (n_samples, n_features)
-        Read as the rationals that they are.
+        Finite numbers, read as the rationals that they are.
     precision : int
         Working precision in bits.
     progress : callable (done, total), optional
@@ -215,7 +218,7 @@ def enclose(net: Network, X: FloatArray, *, precision: int, progress: Progress |
 
 
 def starting_precision(net: Network) -> int:
-    """Bits to try first: what the parameters carry, rounded up to whole machine words, at least two."""
+    """The precision to try first, in bits: that of the parameters, in whole 64-bit words, at least two."""
     if net.arithmetic == "float64":
         return 128
     parameters = (
@@ -238,6 +241,7 @@ class Propagation(Protocol):
 
 
 def propagation(net: Network, X: FloatArray) -> Propagation:
+    """The samples before the first layer: arcs if every layer is a LayerNorm of three neurons, else balls."""
     norm = net.normalization
     on_circle = norm.kind == "layer_norm" and norm.eps == 0 and all(layer.n_out == 3 for layer in net.layers)
     return Arcs(net, X) if on_circle and net.depth else Balls(net, X)
@@ -262,7 +266,7 @@ class Arcs:
         plane = plane_of(self.net.layers[k])
         if plane.is_zero:
             self.degenerate.update((i, k) for i in range(len(self.arcs)) if i not in self.degenerate)
-        # What is linear in (v₁, v₂, s, ρ) is done for all samples at once: the rest costs a call a number.
+        # What is linear in (v₁, v₂, s, ρ) is one product for all samples; the rest is computed one by one.
         count = len(self.arcs)
         columns = arb_mat(4, count, [value for row in zip(*self.arcs, strict=True) for value in row])
         images = arb_mat([[*plane.a1, plane.c[0], 0], [*plane.a2, plane.c[1], 0]]) * columns
@@ -283,7 +287,7 @@ class Arcs:
         self.keep(arcs, k)
 
     def _begin(self) -> None:
-        """The first layer, exact but for one rounding: its inputs are any samples, not points of a circle."""
+        """The first layer, exact but for one rounding: its inputs are samples, not points of a circle."""
         arcs = []
         more_than_pi = arb("3.2")
         for i, (h1, h2, h3) in enumerate(self._first):
@@ -314,11 +318,11 @@ class Arcs:
         return rows
 
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """The points as float64, and which of them are proved to be off by at most 8u times their largest
-        coordinate (u = 2^-53), which is at least 1.
+        """The points as float64, and a mask of those that are proved to be accurate.
 
-        v₁/s, √1.5 and their product are rounded once each, to 3u of x₁ and x₂; hence x₃ = -(x₁ + x₂) to 6u,
-        and u more, of the largest. That leaves u for √2 ρ/s.
+        Accurate means off by at most 8u times the largest coordinate, which is at least 1 (u = 2^-53).
+        v₁/s, √1.5 and their product are rounded once each, so x₁ and x₂ are off by at most 3u of themselves,
+        and x₃ = -(x₁ + x₂), rounded once more, by at most 7u of the largest. That leaves u for √2 ρ/s.
         """
         narrow = arb((1, -55))
         numbers = [(float(v1 / s), float(v2 / s), rho < s * narrow) for v1, v2, s, rho in self.arcs]
@@ -328,7 +332,7 @@ class Arcs:
 
 
 class Balls:
-    """Every coordinate a ball: the general enclosure."""
+    """The general enclosure, in which every coordinate is a ball."""
 
     method = "balls"
 
@@ -363,7 +367,8 @@ class Balls:
         return self.rows
 
     def rounded(self) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """As `Arcs.rounded`; each coordinate is off by less than a unit in its last place."""
+        """The points as float64, and a mask of those whose coordinates are off by less than a unit in the
+        last place each; the others are NaN."""
         rounded = [rounded_row(row) for row in self.rows]
         unknown = [math.nan] * len(self.rows[0])
         points = np.array([unknown if row is None else row for row in rounded], dtype=np.float64)
@@ -381,7 +386,7 @@ def _affine(layer: Layer, rows: list[list[arb]]) -> list[list[arb]]:
 
 
 class PlaneMap(NamedTuple):
-    """A layer from circle to circle, in the terms of the module's docstring, at the working precision."""
+    """A layer that maps the circle to itself, in the symbols of the module's docstring."""
 
     a1: tuple[arb, arb]  # A, exact
     a2: tuple[arb, arb]
@@ -389,13 +394,15 @@ class PlaneMap(NamedTuple):
     g: tuple[arb, arb]  # g/√6
     det: arb
     slack_n: arb  # how far n moves for every unit of ρ
-    slack_s: arb  # how far s' moves
-    is_zero: bool  # the layer maps everything to zero variance
+    slack_s: arb  # how far s' moves for every unit of ρ
+    is_zero: bool  # whether the layer maps every point to zero variance
 
 
 def plane_of(layer: Layer) -> PlaneMap:
+    """A layer of three inputs and three neurons as a map of the plane, at the working precision."""
     rows = as_integers(np.column_stack([layer.weight, layer.bias]))[0]
-    # On the circle x₃ = -x₁ - x₂, hence column differences; centring three outputs, times 3, hence row sums.
+    # On the circle x₃ = -x₁ - x₂, hence the differences of columns. The three outputs are centred and
+    # multiplied by 3, hence the column sums.
     columns = [[row[0] - row[2], row[1] - row[2], row[3]] for row in rows]
     totals = [a + b + c for a, b, c in zip(*columns, strict=True)]
     plane = [[3 * value - total for value, total in zip(row, totals, strict=True)] for row in columns[:2]]
@@ -417,7 +424,7 @@ def plane_of(layer: Layer) -> PlaneMap:
 
 
 def _exact_affine(layer: Layer, X: FloatArray) -> tuple[list[list[fmpz]], int]:
-    """weight x + bias of every sample as integers times 2**exponent (the returned one)."""
+    """``weight @ x + bias`` for every sample x, as (integers, exponent): value = integer * 2**exponent."""
     samples, below = as_integers(X)
     rows, exponent = as_integers(np.column_stack([layer.weight, layer.bias]))
     weight = fmpz_mat([row[:-1] for row in rows]).transpose()
@@ -437,7 +444,7 @@ def _arbs(array: NDArray[Any]) -> list[list[arb]]:
 
 
 def winner(scores: list[arb], n_classes: int) -> int | None:
-    """Index of the class that provably wins, the first of several with equal scores; None if undecided."""
+    """Index of the class that provably wins (of equal scores the first one wins); None if undecided."""
     if n_classes == 1:
         return 0
     if len(scores) == 1:
@@ -453,7 +460,7 @@ def _beats(lead: arb, wins_ties: bool) -> bool:
 
 
 def decided_classes(net: Network, X: FloatArray) -> NDArray[np.intp]:
-    """Index of the predicted class of every sample, proved; see `LNNet.predict`."""
+    """Proved index of every sample's predicted class, shape (n_samples,); raises as `LNNet.predict` does."""
 
     def decide(left: list[int], precision: int) -> list[int | None]:
         enclosure = enclose(net, X[left], precision=precision)
@@ -464,7 +471,7 @@ def decided_classes(net: Network, X: FloatArray) -> NDArray[np.intp]:
 
 
 def rounded_scores(net: Network, X: FloatArray) -> FloatArray:
-    """The scores of every sample as float64, off by less than one unit in the last place."""
+    """The scores as float64, shape (n_samples, n_scores), each off by less than a unit in the last place."""
 
     def decide(left: list[int], precision: int) -> list[list[float] | None]:
         enclosure = enclose(net, X[left], precision=precision)
@@ -505,7 +512,7 @@ def _require_defined(degenerate: dict[int, int], left: list[int]) -> None:
 def _until_decided(
     net: Network, X: FloatArray, decide: Callable[[list[int], int], Sequence[_T | None]]
 ) -> list[_T]:
-    """Decide every sample, doubling the precision for those that are left."""
+    """Decide every sample; the precision doubles for those that are still undecided (None)."""
     results: dict[int, _T] = {}
     precision = starting_precision(net)
     left = list(range(len(X)))
@@ -526,7 +533,7 @@ def _until_decided(
 
 
 def rounded_row(balls: list[arb]) -> list[float] | None:
-    """The midpoints as float64 if every ball is much narrower than a unit in the last place there."""
+    """The midpoints as float64 if each ball is much narrower than its last place there; else None."""
     smallest = arb((1, -1080))
     if all(ball.rel_accuracy_bits() >= 60 or abs(ball) < smallest for ball in balls):
         return [float(ball.mid()) + 0.0 for ball in balls]

@@ -15,7 +15,7 @@ Label = str | int | float | bool
 
 
 def as_label(value: Any, where: str) -> Label:
-    """A class label as a Python scalar that JSON can hold."""
+    """A class label as a Python scalar that JSON can hold; else `InvalidInputError`, which names `where`."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (str, int, float)):
@@ -26,6 +26,7 @@ def as_label(value: Any, where: str) -> Label:
 
 
 def as_classes(values: Iterable[Any]) -> tuple[Label, ...]:
+    """The classes of a net: at least one label, all distinct; else `InvalidInputError`."""
     if isinstance(values, str):
         raise InvalidInputError("classes is one string; give a sequence of labels")
     classes = tuple(as_label(value, f"classes[{k}]") for k, value in enumerate(values))
@@ -42,7 +43,7 @@ def as_classes(values: Iterable[Any]) -> tuple[Label, ...]:
 
 
 def label_array(classes: tuple[Label, ...]) -> NDArray[Any]:
-    """The classes as an array of their own type; of objects where numpy would convert or cut them."""
+    """The classes as an array of their own type, or of objects where numpy would convert or truncate them."""
     kinds = {type(label) for label in classes}
     if kinds == {str} and not any(str(label).endswith("\0") for label in classes):
         return np.array(classes)

@@ -1,4 +1,4 @@
-"""A layer of a net and the normalization that follows it: frozen values."""
+"""A layer of a net, and the normalization that follows it, as frozen values."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Layer:
     Attributes
     ----------
     weight, bias : read-only ndarray
-        float64 where every parameter is exactly a float64, else objects of type `fractions.Fraction`.
-        Two layers are equal if all parameters agree to the bit.
+        float64 if every parameter of the layer is exactly a float64, else of objects of type
+        `fractions.Fraction`. Two layers are equal if all their parameters agree to the bit.
 
     Raises
     ------
     InvalidInputError
-        On NaN, infinities, non-binary fractions or shapes that do not fit.
+        If a parameter is NaN, infinite or not a binary fraction, or if the shapes do not fit.
 
     Examples
     --------
@@ -94,7 +94,13 @@ class Layer:
 
     @classmethod
     def from_dict(cls, data: Any, where: str = "layer") -> Layer:
-        """The layer of a mapping as `to_dict` gives it; `where` names it in error messages."""
+        """The layer of a mapping as `to_dict` gives it; `where` names the layer in error messages.
+
+        Raises
+        ------
+        FileFormatError
+            If a field is missing or unknown, or holds no matrix or vector of numbers.
+        """
         fields = require_fields(data, where, {"weight", "bias"}, set())
         rows = as_list(fields["weight"], f"{where}.weight")
         weight = [[decode(v, f"{where}.weight[{i}][{j}]") for j, v in enumerate(row)]
@@ -137,7 +143,13 @@ class Normalization:
     num_groups : int, optional
         Number of groups of ``"group_layer_norm"``; None for the other kinds.
     eps : float, default 0
-        Divide by ``sqrt(variance + eps)``, as deep-learning frameworks do. At 0 a zero variance is an error.
+        The divisor is ``sqrt(variance + eps)``, as in deep-learning frameworks. If eps is 0, a zero variance
+        is an error.
+
+    Raises
+    ------
+    InvalidInputError
+        If the kind is unknown, `num_groups` does not suit it, or `eps` is negative or not finite.
 
     Examples
     --------
@@ -195,7 +207,7 @@ class Normalization:
 
     @classmethod
     def from_dict(cls, data: Any, where: str = "normalization") -> Normalization:
-        """The normalization of a mapping as `to_dict` gives it."""
+        """The normalization of a mapping as `to_dict` gives it; `FileFormatError` names `where`."""
         fields = require_fields(data, where, {"kind"}, {"num_groups", "eps"})
         try:
             return cls(fields["kind"], fields.get("num_groups"), fields.get("eps", 0.0))

@@ -7,7 +7,8 @@ r"""The LN-Net: affine layers, each followed by a normalization, then an affine 
 
 A net is a frozen value. Its parameters are binary numbers: float64 where every one of them is a float64, else
 dyadic rationals (integer times a power of two, held as `fractions.Fraction`). A float64 net is evaluated in
-float64; a dyadic net in ball arithmetic, at whatever precision decides the answer: never by silent rounding.
+float64. A dyadic net is evaluated in ball arithmetic, at whatever precision decides the answer, and its
+parameters are never rounded silently.
 
 References
 ----------
@@ -49,9 +50,6 @@ ArithmeticName = Literal["float64", "dyadic"]
 Label = str | int | float | bool
 
 
-# ---------------------------------------------------------------------------------------------- numbers
-
-
 # ------------------------------------------------------------------------------------------------ values
 
 
@@ -65,16 +63,18 @@ class LNNet:
     Parameters
     ----------
     layers : sequence of Layer
-        Layer k computes ``norm(weight @ x + bias)``. May be empty (a linear classifier).
+        Layer k computes ``norm(weight @ x + bias)``. The sequence may be empty (a linear classifier).
     readout : Layer
-        One row, hence one score, a class: the class of the largest score is predicted, the first of equal
-        ones. Two classes may use a single row: positive means the second class, zero or less the first.
-        One class uses one row.
+        One row, hence one score, for each class. The class with the largest score is predicted, the first of
+        them if scores are equal. Two classes may share a single row: a positive score means the second class,
+        zero or less the first. A single class has one row.
     classes : sequence of str, int, float or bool
-        The class labels in the order of the read-out's rows, distinct.
+        The distinct class labels, in the order of the read-out's rows.
     normalization : Normalization
+        The normalization that follows every layer; LN without epsilon by default.
     provenance : mapping, optional
-        Where the net comes from, anything JSON can hold. Carried, never needed, no part of equality or hash.
+        Where the net comes from, in values that JSON can hold. It is saved with the net and has no influence
+        on predictions, equality or hash.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class LNNet:
     n_features, n_parameters : int
     arithmetic : {"float64", "dyadic"}
     sha256 : str
-        SHA-256 of the canonical JSON of `to_dict` without provenance. Nets are equal if these are.
+        SHA-256 of the canonical JSON of `to_dict` without provenance. Nets are equal if their hashes are.
 
     Raises
     ------
@@ -240,7 +240,7 @@ class LNNet:
         InvalidInputError
             If X has the wrong shape or is not finite.
         DegenerateInputError
-            If a layer meets zero variance; names layer and sample.
+            If a layer meets zero variance; the message names the layer and the sample.
         UndecidedError
             If ball arithmetic (dyadic nets) cannot decide within its precision limit.
 
@@ -281,13 +281,13 @@ class LNNet:
         ----------
         X : array_like, shape (n_samples, n_features)
         progress : callable (done, total), optional
-            Called after every layer; from the start again where ball arithmetic needs more precision.
+            Called after every layer; the count starts again where ball arithmetic needs more precision.
 
         Returns
         -------
         list of ndarray, shape (n_samples, layer width) each
-            One array a layer. The points of a dyadic net differ from the true ones by at most 8 2**-53 times
-            the sample's largest coordinate, as those of `layer_norm` do.
+            One array for each layer. A point of a dyadic net differs from the true one by at most 8 * 2**-53
+            times its largest coordinate, the accuracy of `layer_norm`.
 
         Raises
         ------
@@ -311,7 +311,10 @@ class LNNet:
         return layers
 
     def winners(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
-        """Index into `classes` of the class that wins by these scores (as `decision_function` gives them)."""
+        """Index into `classes` of each sample's predicted class, shape (n_samples,).
+
+        `scores` has the shape that `decision_function` gives.
+        """
         if self.readout.n_out > 1:
             return np.asarray(np.argmax(scores, axis=-1), dtype=np.intp)
         return np.asarray(scores > 0 if len(self.classes) == 2 else np.zeros(len(scores)), dtype=np.intp)
@@ -319,10 +322,16 @@ class LNNet:
     def plain_scores(
         self, X: ArrayLike, dtype: type[np.float32] | type[np.float64] = np.float64
     ) -> NDArray[np.floating[Any]]:
-        """The scores that a plain forward pass of this dtype gives: affine map, mean, standard deviation.
+        """The scores of a plain forward pass in this dtype: affine map, mean, standard deviation.
 
-        Nothing is guarded: overflow and zero variance show up as NaN or infinity. `decision_function` is the
-        careful one; this one answers whether an ordinary framework would agree with it.
+        Nothing is guarded: overflow and zero variance show up as NaN or infinity. `decision_function` guards
+        against both; this method shows whether an ordinary framework would agree with it. The shape is that
+        of `decision_function`.
+
+        Raises
+        ------
+        InvalidInputError
+            If the net is dyadic, or X has the wrong shape or is not finite.
 
         Examples
         --------

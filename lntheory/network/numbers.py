@@ -1,4 +1,4 @@
-"""Binary numbers, the parameters of nets: float64 where all of them are, else dyadic rationals."""
+"""The parameters of nets: binary numbers, held as float64 if all are float64, else as dyadic rationals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from lntheory.errors import FileFormatError, InvalidInputError, excerpt
 
-MOST_BITS = 100_000  # of a dyadic number's mantissa or exponent: a longer one is a mistake or an attack
+MOST_BITS = 100_000  # the most bits of a dyadic number: a longer one is a mistake or an attack
 _DYADIC = re.compile(r"(-?(?:0|[1-9][0-9]*))p(-?(?:0|[1-9][0-9]*))", re.ASCII)
 
 
 def is_double(value: Fraction) -> bool:
+    """Whether the number is exactly a float64."""
     try:
         return Fraction(float(value)) == value
     except OverflowError:
@@ -27,7 +28,19 @@ def is_double(value: Fraction) -> bool:
 
 
 def as_dyadic(value: Any, where: str) -> Fraction:
-    """`value` as the exact rational that it is, refusing what is not integer * 2^exponent."""
+    """`value` as the exact rational that it is, a binary number ``integer * 2**exponent``.
+
+    Raises
+    ------
+    InvalidInputError
+        If `value` is no finite real number, no binary number, or has more than `MOST_BITS` bits; the message
+        names `where`.
+
+    Examples
+    --------
+    >>> as_dyadic(0.75, "bias[0]")
+    Fraction(3, 4)
+    """
     if isinstance(value, (bool, np.bool_, complex, np.complexfloating, str)):
         raise InvalidInputError(f"{where}: {value!r} is not a real number")
     try:
@@ -51,7 +64,14 @@ def as_dyadic(value: Any, where: str) -> Fraction:
 
 
 def as_parameters(values: Any, ndim: int, name: str) -> NDArray[Any]:
-    """A read-only float64 array if every entry is exactly a float64, else an object array of Fractions."""
+    """A read-only float64 array if every entry is exactly a float64, else an object array of Fractions.
+
+    Raises
+    ------
+    InvalidInputError
+        If `values` is not a non-empty array of `ndim` dimensions, or an entry is no finite binary number; the
+        message names the array by `name`.
+    """
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
@@ -83,6 +103,7 @@ def as_parameters(values: Any, ndim: int, name: str) -> NDArray[Any]:
 
 
 def as_fractions(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers as a read-only object array of Fractions."""
     exact = [value if isinstance(value, Fraction) else Fraction(float(value)) for value in array.flat]
     result: NDArray[Any] = np.array(exact, dtype=object).reshape(array.shape)
     result.setflags(write=False)
@@ -90,7 +111,13 @@ def as_fractions(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def encode(value: Any) -> float | str:
-    """The JSON form of a parameter: a number where float64 holds it, else ``"<integer>p<exponent>"``."""
+    """The JSON form of a parameter: a number if it is exactly a float64, else ``"<integer>p<exponent>"``.
+
+    Examples
+    --------
+    >>> encode(Fraction(3, 4)), encode(Fraction(3, 2**2000))
+    (0.75, '3p-2000')
+    """
     if not isinstance(value, Fraction):
         return float(value)
     if is_double(value):
@@ -103,6 +130,7 @@ def encode(value: Any) -> float | str:
 
 
 def decode(value: Any, where: str) -> float | Fraction:
+    """The parameter that `encode` wrote; `FileFormatError` names `where` if `value` is no such form."""
     if isinstance(value, str):
         match = _DYADIC.fullmatch(value)
         if match is None:
@@ -125,7 +153,16 @@ def decode(value: Any, where: str) -> float | Fraction:
 
 
 def as_integers(array: NDArray[Any]) -> tuple[list[list[fmpz]], int]:
-    """A matrix of floats or dyadic Fractions as integers times 2**exponent, exponent <= 0."""
+    """A matrix of floats or dyadic Fractions as (integers, exponent): entry = integer * 2**exponent.
+
+    All entries share the exponent, which is at most 0.
+
+    Examples
+    --------
+    >>> integers, exponent = as_integers(np.array([[0.75, 2.0]]))
+    >>> [float(Fraction(int(entry)) * Fraction(2) ** exponent) for entry in integers[0]]
+    [0.75, 2.0]
+    """
     if array.dtype == object:
         shift = max(value.denominator.bit_length() - 1 for value in array.flat)
         return [
@@ -141,14 +178,17 @@ def as_integers(array: NDArray[Any]) -> tuple[list[list[fmpz]], int]:
 
 
 def as_list(data: Any, where: str) -> list[Any]:
-    """A JSON list; `FileFormatError` names `where` if it is none."""
+    """`data` as a list; `FileFormatError` names `where` if `data` is not a list."""
     if not isinstance(data, (list, tuple)):
         raise FileFormatError(f"{where}: {excerpt(data)} is not a list")
     return list(data)
 
 
 def as_rows_of_numbers(rows: list[Any], where: str) -> Iterator[tuple[int, list[Any]]]:
-    """The rows of a matrix, all as long as the first and not empty."""
+    """The rows of a JSON matrix with their indices.
+
+    `FileFormatError` names `where` if there is no row, or if a row is empty or not as long as the first.
+    """
     if not rows:
         raise FileFormatError(f"{where}: has no rows")
     for i, row in enumerate(rows):
@@ -162,7 +202,7 @@ def as_rows_of_numbers(rows: list[Any], where: str) -> Iterator[tuple[int, list[
 
 
 def decoded_array(values: list[Any]) -> NDArray[Any]:
-    """Decoded numbers as an array: float64 if all are floats, else of objects, which numpy leaves alone."""
+    """Decoded numbers as an array: of float64 if all are floats, else of objects, so that none is rounded."""
     flat = values if not isinstance(values[0], list) else [value for row in values for value in row]
     if all(isinstance(value, float) for value in flat):
         return np.array(values, dtype=np.float64)

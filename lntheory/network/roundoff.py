@@ -1,8 +1,8 @@
 r"""How far a plain floating-point pass of a net can be from the true scores, on any machine.
 
 A certificate speaks of real arithmetic. Frameworks compute in float64 or float32, each in its own order. This
-module bounds the difference for *every* such computation, so that a margin that exceeds it twice (once for
-either score) carries the certificate over::
+module bounds the difference for *every* such computation. A margin of more than twice the bound (once for
+each of the two scores compared) carries the certificate over::
 
     true point p ───── e, proved small ─────► computed point p̃          margin > 2 · |score error|
         │                                        │                      ⇒ the computed label is right
@@ -10,40 +10,41 @@ either score) carries the certificate over::
 
 What is assumed of a pass
 -------------------------
-Products and sums of the affine maps in any order, with or without fused multiply-add (the standard model
+The affine maps compute products and sums in any order, with or without fused multiply-add (the standard model
 fl(a ∘ b) = (a ∘ b)(1 + δ), |δ| ≤ u, u = 2⁻⁵³ or 2⁻²⁴; subnormal results may be flushed to zero). A
 normalization subtracts a mean before it divides; mean and variance come from sums in any order, by two
-passes or by Welford's updates; the root is off by at most 2 u. So it is in numpy, in torch (where matmul
-uses the full type: TF32 is none) and in the ONNX files of this library.
+passes or by Welford's updates; the root is off by at most 2 u. This holds in numpy, in torch (if matmul
+uses the full type, not TF32) and in the ONNX files of this library.
 
 Derivation
 ----------
-The error of a point is split, e = a + f: **a**, what earlier layers passed on, is tangent to the sphere that
-the layer's outputs lie on (‖a‖ ≤ α, perpendicular to the point and, where there is a mean, to 1); **f** is
-what this layer did itself (‖f‖ ≤ φ, any direction). Let h = W p + b, u = P h with P the centring of a group
-(for RMSNorm P = 1), n = u/‖u‖, s the group's size and q(u) = √(‖u‖²/s + eps), so that the exact output is
-u/q(u).
+The error of a point is split, e = a + f. The part **a** was passed on by earlier layers and is tangent to the
+sphere that the layer's outputs lie on (‖a‖ ≤ α, perpendicular to the point and, where there is a mean, to 1);
+the part **f** was made by this layer (‖f‖ ≤ φ, any direction). Let h = W p + b, u = P h with P the centring
+of a group (for RMSNorm P = 1), n = u/‖u‖, s the group's size and q(u) = √(‖u‖²/s + eps), so that the exact
+output is u/q(u).
 
 1. The computed u is u + v + ξ. Here v = P(W a + W f + η), |η| ≤ γ (|W||p̃| + |b|), γ = k u/(1 - k u) for k =
    n_in + 2 operations in a row. ξ comes from the subtraction, at most u ‖u + v‖, and from the mean: √s times
    its error, at most (s/2 + 2) u max|h| for a sum in any order and 5 u ‖u‖/√s more for Welford's updates; we
-   allow 4 for 2, which covers x/σ - mean/σ too. Call this part (the *shift*) τ.
-2. w ≥ ‖(1 - n nᵀ) v‖ = ‖(1 - n nᵀ) P W T‖ α + ‖(1 - n nᵀ) P W‖ φ + ‖η‖, T the projection to the tangent
-   space: what LN passes on of an error. For three neurons the first norm is the derivative of a map of the
-   circle: nothing is lost from layer to layer.
+   allow s/2 + 4, which covers x/σ - mean/σ too. Call the part from the mean (the *shift*) τ.
+2. Let w = ‖(1 - n nᵀ) P W T‖ α + ‖(1 - n nᵀ) P W‖ φ + ‖η‖, with T the projection to the tangent space. It
+   bounds ‖(1 - n nᵀ) v‖, the part of an error that LN passes on. For three neurons the first norm is the
+   derivative of a map of the circle, so nothing is lost from layer to layer.
 3. (u + v)/q(u + v) has a part perpendicular to n of at most w/q₋, where q₋ = q at length ℓ = ‖u‖ - ‖v‖ - τ:
-   the next **α**. Along n it differs from ‖u‖/q(u) by at most ‖v‖ eps/q₋³ + √s (w/ℓ)². With ‖ξ‖/q₋ and
-   ‖y‖ (ρ + 5 u), y the output and ρ the relative error of q but for its own roundings, that is the next
-   **φ**.
-4. The variance is off, relatively, by (s + 12) u + 3 τ/ℓ + (τ/ℓ)²: sums of squares have s + 3 roundings; a
-   wrong mean enters squared where two passes are used; Welford's products (x - mean before)(x - mean after)
-   are off by both means' errors, and Σ (x - mean before)² ≤ 2 ‖u‖², so by 2√2 τ/ℓ in all. ρ is 0.52 of that
-   if it is below 0.01; if not, nothing is claimed.
+   the next **α**. Along n it differs from ‖u‖/q(u) by at most ‖v‖ eps/q₋³ + √s (w/ℓ)². The sum of this,
+   ‖ξ‖/q₋ and ‖y‖ (ρ + 5 u) is the next **φ**; y is the output, and ρ the relative error of q without the
+   roundings of q itself.
+4. The relative error of the variance is at most (s + 12) u + 3 τ/ℓ + (τ/ℓ)²: sums of squares have s + 3
+   roundings; a wrong mean enters squared where two passes are used; Welford's products
+   (x - mean before)(x - mean after) are off by the errors of both means, and Σ (x - mean before)² ≤ 2 ‖u‖²,
+   so by 2√2 τ/ℓ in all. ρ is 0.52 times this bound if the bound is below 0.01; otherwise nothing is claimed.
 
-True points are not at hand, so both the true run (u = 0) and the computed one are compared with a reference,
-the float64 points of `LNNet.trace`; the reference's own rounding is charged to either (u + 2⁻⁵³ for u), and
-the score error is the sum of both. The bounds themselves are computed in float64: each norm is raised by
-2⁻⁴⁵ of ‖W‖, which covers the rounding of n and T, and the sums of positive terms by 2⁻²⁰ of themselves.
+The true points are not available, so both the true run (u = 0) and the computed one are compared with a
+reference, the float64 points of `LNNet.trace`. The reference's own rounding is charged to each of the two
+runs (u + 2⁻⁵³ takes the place of u), and the score error is the sum of both deviations. The bounds themselves
+are computed in float64: each norm is raised by 2⁻⁴⁵ of ‖W‖, which covers the rounding of n and T, and the
+sums of positive terms by 2⁻²⁰ of themselves.
 
 References
 ----------
@@ -70,16 +71,16 @@ __all__ = ["DTypeName", "score_error"]
 DTypeName = Literal["float64", "float32"]
 
 _UNIT = {"float64": 2.0**-53, "float32": 2.0**-24}
-_TINY = {"float64": 2.0**-1022, "float32": 2.0**-126}  # what is smaller may be flushed to zero
-_HUGE = {"float64": 2.0**1000, "float32": 2.0**120}  # what stays below overflows nowhere, sums included
+_TINY = {"float64": 2.0**-1022, "float32": 2.0**-126}  # smaller results may be flushed to zero
+_HUGE = {"float64": 2.0**1000, "float32": 2.0**120}  # magnitudes below this overflow nowhere, sums included
 _REFERENCE = 2.0**-53
-_SLACK = 2.0**-45  # of ‖W‖: a few dozen roundings of the bound's own computation
+_SLACK = 2.0**-45  # times ‖W‖: covers a few dozen roundings in the computation of the bound itself
 _RAISE = 1 + 2.0**-20
-_SMALL = 400  # entries of a weight up to which norms are taken sample by sample
+_SMALL = 400  # norms are taken sample by sample for weights of at most this many entries
 
 
 def score_error(net: LNNet, X: ArrayLike, dtype: DTypeName = "float64") -> FloatArray:
-    """Bound on how far any plain pass in `dtype` is from the true scores, sample by sample.
+    """A bound, for each sample, on how far any plain pass in `dtype` is from the true scores.
 
     The statement: whatever order of summation a machine uses, each of its scores of sample i differs by at
     most ``score_error(net, X, dtype)[i]`` from what the net gives in real arithmetic. The parameters are
@@ -95,12 +96,12 @@ def score_error(net: LNNet, X: ArrayLike, dtype: DTypeName = "float64") -> Float
     Returns
     -------
     ndarray of float64, shape (n_samples,)
-        Infinite where nothing can be said: an error may be as large as what it is an error of, or overflow.
+        Infinite where no bound is proved: an error may be as large as the value itself, or a value overflow.
 
     Raises
     ------
     InvalidInputError
-        If a parameter is no number of this dtype, or X does not fit.
+        If the dtype is neither of the two, a parameter is not a number of this dtype, or X does not fit.
     DegenerateInputError
         If a sample has zero variance at a layer.
 
@@ -139,7 +140,7 @@ class _Model(NamedTuple):
         return self.unit + _REFERENCE
 
     def gamma(self, count: int) -> float:
-        """Relative error of `count` operations in a row, with that of the reference run."""
+        """Relative error of `count` operations in a row; the reference run's is included."""
         product = count * self.unit_and_reference
         return product / (1 - product) if product < 1 else np.inf
 
@@ -173,7 +174,7 @@ def _require_parameters(net: LNNet, dtype: DTypeName) -> None:
 def _deviation(
     net: LNNet, samples: FloatArray, trace: list[FloatArray], start: FloatArray, model: _Model
 ) -> FloatArray:
-    """How far the scores of a run with this arithmetic are from the reference's."""
+    """A bound for each sample on how far the scores of a run in this arithmetic are from the reference's."""
     points, spread = samples, _Spread(np.zeros(len(samples)), start)
     directions: FloatArray | None = None
     for layer, after in zip(net.layers, trace, strict=True):
@@ -257,7 +258,8 @@ def _norms(
 ) -> tuple[FloatArray, FloatArray]:
     """Norms of Q W T and Q W for every sample and group, shape (n_samples or 1, n_groups).
 
-    Q removes the direction `unit` (or nothing), T restricts to what is tangent at the point before.
+    Q removes the direction `unit` (nothing if it is None), and T projects to the tangent space at the layer's
+    input. Large weights and the first layer get the norm of W itself, which is at least as large.
     """
     everything = np.linalg.norm(weight, axis=(1, 2))
     slack = _SLACK * everything

@@ -1,7 +1,7 @@
-"""A construction to copy: name the file by its noun, replace what `build` does, register it in `methods.py`.
+"""A construction to copy: name the file by its noun, rewrite `build`, and register it in `methods.py`.
 
-This one is complete and right: it draws random first layers and takes the first that puts the samples on the
-circle in an order that affine scores can read (one layer); where none does, it merges.
+This one is complete and right: it draws random first layers and takes the first one that puts the samples on
+the circle in an order that affine scores can read (one layer). If none does, it merges.
 
 ::
 
@@ -9,12 +9,12 @@ circle in an order that affine scores can read (one layer); where none does, it 
                       ▲                      │ no
                       └──── DRAWS times ◄────┴──► minority-merge
 
-What a construction owes:
+A construction has to keep these promises:
 
-* `build` takes any `Problem` (distinct samples of any dimension and scale, two classes or more, all labels)
-  and returns a `Built` net that `lntheory.exact.certify` proves right; where it cannot, it hands the problem
-  to a construction that can.
-* `guaranteed_depth` is proved, in the module's docstring, and a claim of `proofs_checks` checks it.
+* `build` takes any `Problem` (distinct samples of any dimension and scale, two classes or more, any labels)
+  and returns a `Built` net that `lntheory.exact.certify` proves right. A problem that it cannot solve it
+  hands to a construction that can.
+* `guaranteed_depth` is proved in the module's docstring, and a claim of `proofs_checks` checks it.
 * The same problem and generator give the same net.
 
 `tests/construct/test_constructions.py` holds every registered construction to this.
@@ -39,19 +39,19 @@ from lntheory.construct.target import FLOAT64
 from lntheory.network import Layer
 
 DRAWS = 50
-"""First layers drawn."""
+"""Number of first layers drawn."""
 SAFE = 4.0
-"""Smallest gap / error accepted: float64 passes that are right by luck prove nothing."""
+"""Smallest gap / error accepted, since a float64 pass may be right by luck."""
 FLOATS = Float64()
 
 
 def build(problem: Problem) -> Built:
-    """One layer where a random one does, else merges."""
+    """A net of one random layer, if one of `DRAWS` is right; otherwise that of minority-merge."""
     scale = powers_of_two(problem.X)
     movable = np.ones(len(problem.X), dtype=bool)
     drawn = projections(problem.X * scale, problem.codes, movable, False, problem.rng)
     for number, projection in enumerate(islice(drawn, DRAWS), 1):
-        with FLOATS.working():  # overflow and 0/0 are no errors: such a layer is not safe, and not taken
+        with FLOATS.working():  # overflow and 0/0 raise nothing here: such a layer is not safe, and not taken
             rows, offsets = projection.rows(problem.X * scale, FLOATS)
             built = _read_out(problem, first_layer(problem.X, scale, rows, offsets, FLOATS))
         if built is not None and built.is_carried(problem.X, problem.codes, FLOAT64, passes=0):
@@ -61,7 +61,7 @@ def build(problem: Problem) -> Built:
 
 
 def _read_out(problem: Problem, layer: FirstLayer) -> Built | None:
-    """The net, if the samples can be read out, safely, in the order that they have on the circle."""
+    """The net with this layer, if affine scores read out the samples from the circle safely; else None."""
     order = np.argsort(layer.planar[:, 1] / layer.planar[:, 0], kind="stable")
     points, codes = plane.directions(layer.planar, FLOATS)[order], problem.codes[order]
     errors = layer.errors[order]

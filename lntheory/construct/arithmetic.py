@@ -1,8 +1,8 @@
 """The numbers that a construction computes with: float64, or dyadic numbers of any chosen width.
 
-Both kinds do the same work through the same few verbs, on numpy arrays of float64 or of `flint.arb`
-(numpy applies ``+ - * /`` and ``np.sqrt`` to either). A construction is a search: its arithmetic need not
-be rigorous, it must only be accurate to `unit`. What it finds is proved afterwards, by the certificate.
+Both kinds have the same few methods, which work on numpy arrays of float64 or of `flint.arb` (numpy applies
+``+ - * /`` and ``np.sqrt`` to either). A construction is a search: its arithmetic need not be rigorous, it
+must only be accurate to `unit`. The net that it finds is proved right afterwards, by the certificate.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ ROUNDING = 2.5
 
 
 class Arithmetic(Protocol):
-    """What a construction asks of its numbers."""
+    """The interface of the numbers that a construction computes with."""
 
     @property
     def unit(self) -> Any:
         """The largest relative error of one rounding, as one of these numbers."""
 
     def working(self) -> Any:
-        """A context inside which the numbers may be computed with."""
+        """A context manager; all computations with these numbers happen inside it."""
 
     def array(self, values: ArrayLike) -> Array:
         """Floats (or these numbers) as an array of these numbers, exactly."""
@@ -40,7 +40,7 @@ class Arithmetic(Protocol):
         """The nearest numbers that a parameter of a net can hold."""
 
     def upper(self, values: Array) -> Array:
-        """Numbers not below the values, for error bounds: where the values are lost, so is the bound."""
+        """Exact numbers that are not below the values, for error bounds; not finite where a value is not."""
 
     def exported(self, values: Array) -> Array:
         """Rounded numbers as a `Layer` takes them."""
@@ -59,7 +59,7 @@ class Float64:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Overflow and division by zero are not errors here: such a candidate is never chosen."""
+        """Overflow and division by zero raise nothing inside; such a candidate is never chosen."""
         with np.errstate(all="ignore"):
             yield
 
@@ -97,12 +97,12 @@ class Dyadic:
 
     @property
     def unit(self) -> flint.arb:
-        """A unit in the last place of 1, for arb rounds towards zero."""
+        """A whole unit in the last place of 1, since arb rounds towards zero."""
         return flint.arb(2) ** (1 - self.bits)
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Sets flint's precision to `bits`, and restores it; floats are taken of ratios only, as above."""
+        """Sets flint's precision to `bits` inside; overflow and division by zero of floats raise nothing."""
         with flint.ctx.workprec(self.bits), np.errstate(all="ignore"):
             yield
 
@@ -111,7 +111,7 @@ class Dyadic:
         return _mapped(lambda v: v if isinstance(v, flint.arb) else flint.arb(float(v)), np.asarray(values))
 
     def rounded(self, values: Array) -> Array:
-        """Midpoints: exact numbers of at most `bits` bits."""
+        """The midpoints of the balls, exact numbers of at most `bits` bits."""
         return _mapped(lambda v: v.mid(), values)
 
     def upper(self, values: Array) -> Array:
@@ -135,7 +135,7 @@ def _fraction(value: flint.arb) -> Fraction:
 
 
 def floats(values: Array) -> NDArray[np.float64]:
-    """Float64 neighbours of an array of either kind of number."""
+    """An array of either kind of number, rounded to float64."""
     if values.dtype != object:
         return np.asarray(values, dtype=np.float64)
     return np.array([float(value) for value in values.flat], dtype=np.float64).reshape(values.shape)

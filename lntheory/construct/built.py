@@ -1,4 +1,4 @@
-"""What a construction gives: one type for all of them."""
+"""The result of a construction, of one type for all of them, and the type of a construction."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Built:
     layers : tuple of Layer
     readout : Layer
     safety : float
-        The smallest ratio of gap to error between points of unequal label met on the way: to a bound of the
-        error where samples are merged, to two standard deviations of it where folds were searched for.
-    merges : tuple, one entry a layer, or None
-        The pairs of samples that the layer merges; None of folds, which merge none.
+        The smallest ratio of gap to error between points of unequal label after any layer. The error is a
+        bound where samples are merged, and two standard deviations where folds were searched for.
+    merges : tuple, one entry for each layer, or None
+        The pairs of samples that the layer merges; None for folds, which merge none.
     account : mapping
-        What else the net's provenance should say: work spent, what was tried.
+        Further entries of the net's provenance: the work spent, the constructions tried.
     """
 
     layers: tuple[Layer, ...]
@@ -53,14 +53,14 @@ class Built:
         return target.carries(self.net(int(codes.max()) + 1), X, codes, passes=passes)
 
     def is_decided(self, X: FloatArray, codes: Codes) -> bool:
-        """Whether the exact net's predictions are decided, and right."""
+        """Whether the predictions of the net, evaluated exactly, are decided and right."""
         try:
             return bool((self.net(int(codes.max()) + 1).predict(X) == codes).all())
         except UndecidedError:
             return False
 
     def is_proved(self, X: FloatArray, codes: Codes) -> bool:
-        """Whether the net is certified: what was found by searching is not taken on trust."""
+        """Whether `certify` proves the net right; the result of a search is not taken on trust."""
         try:
             certify(self.net(int(codes.max()) + 1), X, codes)
         except (RefutedError, UndecidedError):
@@ -75,16 +75,16 @@ class Method:
     Attributes
     ----------
     name : str
-        What users write.
+        The value of ``shatter(method=...)``.
     summary : str
-        What it does, in a line.
+        One line that says what the construction does.
     build : callable
-        From a `Problem` to a `Built` net that is right; for any distinct samples and labels.
+        Takes a `Problem`, with any distinct samples and labels, and returns a `Built` net that is right.
     guaranteed_depth : callable
-        From the numbers of distinct samples a class (two classes at least) and whether they are in general
-        position (see `lntheory.construct.guaranteed_depth`) to a depth that `build` never exceeds.
+        Takes the numbers of distinct samples of two or more classes and whether the samples are in general
+        position (see `lntheory.construct.guaranteed_depth`); returns a depth that `build` never exceeds.
     searches : bool
-        Whether it takes a budget, a time limit and a target.
+        Whether the construction takes a budget, a time limit and a target.
     """
 
     name: str

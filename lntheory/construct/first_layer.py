@@ -47,13 +47,13 @@ class Projection:
     descending: bool
 
     def rows(self, X: Array, arithmetic: Arithmetic) -> tuple[Array, Array]:
-        """Weight (2, n_features) and bias (2,) of ``(den, num)``; `X` as numbers of the arithmetic."""
+        """Weight (2, n_features) and bias (2,) of ``(den, num)``; `X` holds numbers of the arithmetic."""
         centre, u, w = (arithmetic.array(part) for part in (self.centre, self.u, self.w))
         if self.pair is not None:
             i, j = self.pair
             p, q = X[i] - centre, X[j] - centre
             difference = p / (1 - w @ p) - q / (1 - w @ q)
-            # Remove from u what tells the pair apart; twice, since one pass leaves its own rounding behind.
+            # Remove the part of u that separates the pair; twice, since one pass leaves its own rounding.
             for _ in range(2):
                 u = u - (u @ difference) / (difference @ difference) * difference
         one = arithmetic.array([1.0])[0]
@@ -61,14 +61,14 @@ class Projection:
 
 
 def powers_of_two(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Factors, powers of two, that bring the largest entry of every feature into [1/2, 1), or near it."""
+    """Powers of two that scale the largest entry of every feature into [1/2, 1), or near it."""
     exponents = np.frexp(np.abs(X).max(axis=0))[1]
     factors: NDArray[np.float64] = np.ldexp(1.0, -np.maximum(exponents, -1000))
     return factors
 
 
 def slopes(rows: tuple[Array, Array], X: Array) -> Array:
-    """Slope num / den of every sample."""
+    """Slope num / den of every sample, shape (n_samples,), from the `rows` that `Projection.rows` gives."""
     den, num = (X @ rows[0].T + rows[1]).T
     ratio: Array = num / den
     return ratio
@@ -83,9 +83,9 @@ def projections(
 ) -> Iterator[Projection]:
     """Endless random projections of distinct samples; if `merging`, each merges a random movable pair.
 
-    The features are of size 1 at most (`powers_of_two`). Directions are drawn on features brought to equal
-    spread, so that the scale of the data is immaterial.
-    Half of them look from a centre near a sample on the hull, which sets that sample apart from the others.
+    The features of X must have been scaled by `powers_of_two`. Directions are drawn for features of equal
+    spread, so that the scale of the data has no influence. Half of the projections have a centre near a
+    sample on the hull, which separates that sample from the others.
     """
     n_features = X.shape[1]
     centre = X[0] + (X - X[0]).mean(axis=0)
@@ -111,7 +111,10 @@ def projections(
 
 
 def clearance(projection: Projection, X: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
-    """Smallest gap between neighbouring slopes of unequal label, as a share of the range (0 if none)."""
+    """Smallest gap between neighbouring slopes of unequal label, divided by the range of all slopes.
+
+    The result is 0 if there is no such gap or the slopes are not finite.
+    """
     float64 = Float64()
     with float64.working():
         rows = projection.rows(X, float64)
@@ -127,16 +130,16 @@ def clearance(projection: Projection, X: NDArray[np.float64], codes: NDArray[np.
 
 @dataclass(frozen=True)
 class FirstLayer:
-    """A first layer with its parameters rounded, and where it takes the samples.
+    """A first layer with its parameters rounded, and the images of the samples.
 
     Attributes
     ----------
     weight : array, shape (3, n_features)
     bias : array, shape (3,)
     planar : array, shape (n_samples, 2)
-        The samples in the plane, by the rounded parameters; their directions are the points of the circle.
+        Images in the plane under the rounded parameters; their directions are the points of the circle.
     errors : array, shape (n_samples,)
-        Bounds of the errors of the directions' angles, from the layer's own arithmetic.
+        Bounds on what the layer's own arithmetic adds to the errors of the directions' angles.
     """
 
     weight: Array
@@ -166,16 +169,16 @@ def first_layer(
     rows, offsets : arrays, shapes (2, n_features) and (2,)
     arithmetic : Arithmetic
     rounded : callable, optional
-        To numbers that a parameter of the net can hold; by default the arithmetic's own.
+        Rounds to numbers that a parameter of the net can hold; by default `arithmetic.rounded`.
     largest_exponent : int
-        Of the largest weight, in powers of two.
+        The largest weight is kept below 2 to this power.
     rounding : float
-        Rounding errors of the layer, in units of ``|W| |x| + |b|`` times the arithmetic's unit.
+        Rounding error of the layer, in units of ``|W| |x| + |b|`` times the arithmetic's unit.
     """
     rounded = arithmetic.rounded if rounded is None else rounded
     columns, samples = plane.basis(arithmetic), arithmetic.array(X)
     weight, bias = columns @ rows, columns @ offsets
-    # LN is blind to a common factor: it keeps the weights of tiny features from overflowing.
+    # LN does not see a common factor; this one keeps the weights of tiny features from overflowing.
     excess = np.frexp(floats(np.abs(weight)))[1] + np.frexp(scale)[1]
     factor = arithmetic.array(np.ldexp(1.0, int(min(largest_exponent - excess.max(), 0))))
     weight, bias = rounded(weight * factor * arithmetic.array(scale)), rounded(bias * factor)

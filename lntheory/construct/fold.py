@@ -12,9 +12,9 @@ lands on b, and the circle is cut open anew at a::
           │                                 caught in the near arc with a
 
 The direction in which o sees a point, measured from the axis that leads from o through the circle's centre,
-has slope s; its image is ``arctan(kappa s)``. A point's error grows by the largest ``|d image / d angle|``
-within that error, plus one rounding of the layer's own arithmetic. (The derivative at the point itself would
-not do: what lies next to o, though of equal label, may be nearer to o than to where it is thought to be.)
+has slope s; its image is ``arctan(kappa s)``. A point's error is multiplied by the largest
+``|d image / d angle|`` within that error, and one rounding of the layer's own arithmetic is added. (The
+derivative at the point itself is not enough: the true place of a point close to o may be nearer to o.)
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Folds:
     def of(
         cls, points: Array, a: NDArray[np.int64], b: NDArray[np.int64], half: Array, sense: int
     ) -> Folds:  # fmt: skip
-        """The folds that move a onto b, by the tangents of half the reaches; `sense` is the walk's."""
+        """The folds that move a onto b; `half` is tan(reach / 2), and `sense` that of the walk."""
         start, chord = points[a], points[a] - points[b]
         chord = chord / _length(chord)[:, None]
         cos, sin = (1 - half * half) / (1 + half * half), sense * 2 * half / (1 + half * half)
@@ -90,7 +90,7 @@ class Folds:
     def images(
         self, kappa: Array, errors: Array, arithmetic: Arithmetic, beta: Any = 0
     ) -> tuple[Array, Array]:
-        """Slopes ``kappa (s + beta)`` (K, n) and the error bounds of their angles; a's is put onto b's."""
+        """Slopes ``kappa (s + beta)`` (K, n) and error bounds of their angles; those of a are set to b's."""
         tangent = kappa[:, None] * (self.slope + beta)
         spread = 1 + tangent * tangent
         scale = (
@@ -105,7 +105,7 @@ class Folds:
         bounds = np.where(along > 0, bounds, arithmetic.array([np.inf])[0])
         rows = np.arange(len(self.a))
         a, b = (rows, self.a), (rows, self.b)
-        bounds[b] = np.where(bounds[a] <= bounds[b], bounds[b], bounds[a])  # of balls: if proved to be so
+        bounds[b] = np.where(bounds[a] <= bounds[b], bounds[b], bounds[a])  # for balls, <= is true if proved
         bounds[a], tangent[a] = bounds[b], tangent[b]
         return tangent, bounds
 

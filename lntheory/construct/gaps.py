@@ -1,10 +1,10 @@
-"""Gaps between points of unequal label along an arc, against the errors of the points' places.
+"""Gaps between points of unequal label along an arc, divided by the errors of the points.
 
 ::
 
-    labels     a   a   b   b   b   a        i ──► j: every point of a run, to the nearest unequal one
-                   └───┘       └───┘        on either side. Errors differ, so the worst placed point of
-               └───────┘   └───────┘        a run need not be at its end.
+    labels     a   a   b   b   b   a        Every point is paired with the nearest one of unequal label
+                   └───┘       └───┘        on either side. Errors differ, so the point of a run with the
+               └───────┘   └───────┘        smallest gap / error need not be at its end.
 """
 
 from __future__ import annotations

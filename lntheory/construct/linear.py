@@ -1,4 +1,4 @@
-"""Depth 0: affine scores that separate the classes, where there are some."""
+"""Depth 0: affine scores that separate the classes, if there are any."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ __all__ = ["by_linear_program", "linear_readout"]
 
 
 def linear_readout(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
-    """A read-out without any layer, where affine scores separate the classes with a margin float64 sees."""
+    """A read-out of the samples themselves, if affine scores separate them by more than float64's rounding.
+
+    Its weight has shape (n_classes, n_features), or (1, n_features) for one class or two. The result is None
+    if no such scores were found.
+    """
     if n_classes == 1:
         return Layer(np.zeros((1, X.shape[1])), [1.0])
     scale = powers_of_two(X)
@@ -36,7 +40,7 @@ def linear_readout(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
         weight = weight * scale
     if not np.isfinite(weight).all():
         return None
-    # Accepted only where rounding cannot decide: a margin well above what the forward pass can lose.
+    # Accepted only if the margin is well above the rounding errors of the forward pass.
     values = X @ weight.T + bias
     slack = 4 * (X.shape[1] + 2) * 2.0**-53 * (np.abs(X) @ np.abs(weight).T + np.abs(bias)).max(axis=1)
     rows = np.arange(len(X))
@@ -50,20 +54,20 @@ def linear_readout(X: FloatArray, codes: Codes, n_classes: int) -> Layer | None:
 
 
 def _separating(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:
-    """Rows of class scores whose argmax is right on all rows of `affine`, or None if there are none."""
+    """Weights (n_classes, n_features + 1) whose argmax is right on all rows of `affine`; None if none do."""
     fit = np.asarray(np.linalg.lstsq(affine, np.eye(n_classes)[codes], rcond=None)[0].T, dtype=np.float64)
     if _separates(fit, affine, codes):
         return fit
     means = np.stack([affine[codes == c, :-1].mean(axis=0) for c in range(n_classes)])
-    nearest = np.column_stack([means, -np.square(means).sum(axis=1) / 2])  # settles one sample a class
+    nearest = np.column_stack([means, -np.square(means).sum(axis=1) / 2])  # right for one sample a class
     if _separates(nearest, affine, codes):
         return nearest
-    if n_classes > 2:  # classes that are not separable in pairs are not separable at all, and pairs are quick
+    if n_classes > 2:  # if two of the classes are not separable, all are not; and pairs are quick to try
         for c, e in combinations(range(n_classes), 2):
             pair = (codes == c) | (codes == e)
             if _separating(affine[pair], (codes[pair] == e).astype(np.int64), 2) is None:
                 return None
-        likely = _by_logistic_regression(affine, codes)  # fits in a second what the program does in minutes
+        likely = _by_logistic_regression(affine, codes)  # a second, where the linear program takes minutes
         if _separates(likely, affine, codes):
             return likely
     return by_linear_program(affine, codes, n_classes)
@@ -74,7 +78,7 @@ def _separates(scores: FloatArray, affine: FloatArray, codes: Codes) -> bool:
 
 
 def _by_logistic_regression(affine: FloatArray, codes: Codes) -> FloatArray:
-    """Scores of a hardly regularized multinomial logistic regression; nothing is promised of them."""
+    """Weights of a weakly regularized multinomial logistic regression; they need not separate the classes."""
     from sklearn.linear_model import LogisticRegression  # a second to import: only when needed
 
     with warnings.catch_warnings():
@@ -84,7 +88,11 @@ def _by_logistic_regression(affine: FloatArray, codes: Codes) -> FloatArray:
 
 
 def by_linear_program(affine: FloatArray, codes: Codes, n_classes: int) -> FloatArray | None:
-    """Scores with ``own - other >= 1`` on every row, by linear programming."""
+    """Weights of scores with ``own - other >= 1`` on every row, by linear programming; None if infeasible.
+
+    `affine` has the shape (n_samples, n_features + 1), its last column all ones; the result has the shape
+    (n_classes, n_features + 1).
+    """
     if n_classes == 2:
         signs = np.where(codes == 1, -1.0, 1.0)
         constraints: Any = affine * signs[:, None]

@@ -1,8 +1,8 @@
 """The register of constructions.
 
-A new one is a copy of `TEMPLATE.py` that makes a `Method`, imported here and named in `METHODS`: everything
-else (`shatter`, the command line, `guaranteed_depth`, the tests that all constructions have to pass) reads it
-from here.
+A new construction is a copy of `TEMPLATE.py` that makes a `Method`; it is imported here and named in
+`METHODS`. Everything else (`shatter`, the command line, `guaranteed_depth`, the tests that all constructions
+have to pass) reads this register.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def method_named(name: str) -> Method:
     Raises
     ------
     InvalidInputError
-        If there is none; lists those that there are.
+        If there is none; the message lists all names.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def guaranteed_depth(
     Parameters
     ----------
     class_sizes : sequence of int
-        Distinct samples a class, each at least 1.
+        The number of distinct samples in each class, at least 1.
     method : {"auto", "fold", "pairs", "minority-merge", "projection-merge"}
     general_position : bool
         Whether, after a generic projection to the plane (so n_features >= 2), no three samples are collinear
@@ -70,14 +70,14 @@ def guaranteed_depth(
         pairs, fold             ``max(1, s)``                ``s + 1``
         ======================  ===========================  =================================
 
-        For two classes these are k - 1 and k, and ceil(k / 2) and one more. Classes of four samples, if there
-        are no others but single ones, count as not in general position for pairs: in the plane one of the
-        four may lie inside the triangle of the rest.
+        For two classes, minority-merge has k - 1 and k, and pairs ceil(k / 2) and one more. If all classes
+        but the largest have one sample or four, and at least one has four, pairs has ``s + 1`` in
+        general position too: in the plane one of the four may lie inside the triangle of the others.
 
     Raises
     ------
     InvalidInputError
-        For no classes, an empty class, or a method that does not exist.
+        If there is no class, a class is empty, or the method does not exist.
 
     Examples
     --------

@@ -41,7 +41,8 @@ def space(matrix: Array, offset: Array, arithmetic: Arithmetic) -> tuple[Array, 
 def image(points: Array, weight: Array, bias: Array, arithmetic: Arithmetic) -> Array:
     """Where the layer LN(weight v + bias) of R^3 takes unit-circle points z, in the plane, shape (n, 2).
 
-    Centring commutes with the plane's coordinates, so the layer's own (rounded) parameters decide.
+    The image is computed from the layer's own (rounded) parameters, since centring commutes with the plane's
+    coordinates.
     """
     columns = basis(arithmetic)
     matrix = columns.T @ weight @ columns * np.sqrt(arithmetic.array([3.0]))
@@ -51,7 +52,8 @@ def image(points: Array, weight: Array, bias: Array, arithmetic: Arithmetic) -> 
 def directions(vectors: Array, arithmetic: Arithmetic) -> Array:
     """The rows divided by their lengths.
 
-    Rounded first: midpoints of wide balls, divided, would miss the circle by about the balls' radii.
+    The rows are rounded first: midpoints taken after the division would be off the circle by about the radii
+    of the balls.
     """
     vectors = arithmetic.rounded(vectors)
     scaled: Array = vectors / np.sqrt((vectors * vectors).sum(axis=1))[:, None]

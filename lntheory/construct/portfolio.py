@@ -33,13 +33,13 @@ __all__ = ["AUTO", "FOLD", "Portfolio", "why_no_shallower"]
 QUICK = 300
 """Samples up to which two pairs a layer are merged in less time than fold search takes for a layer or two."""
 AUTO_BUDGET = {"float64": 600, "float32": 2400}
-"""Most units that ``"auto"`` spends on fold search by itself: more where merges hardly ever do."""
+"""Most units that ``"auto"`` spends by default; more in float32, where merges are hardly ever right."""
 UNITS_A_BIT = {"float64": 1.3, "float32": 4.0}
-"""Units that a bit of the labels may take."""
+"""Units of search that each bit of information in the labels is likely to take."""
 
 
 class _DeepEnough(Exception):
-    """A construction has come to the depth at which it is of no more use."""
+    """A construction has reached the depth of a net that is built already."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Portfolio:
     ----------
     problem : Problem
     fallback : Method
-        What merges many samples where the search builds no net.
+        The construction of more than `QUICK` samples where the search builds no net.
     default_units : callable
-        Units that the search may spend where no budget is given; 0 if there is to be none.
+        The units that the search may spend if the problem has no budget; 0 for no search.
     """
 
     problem: Problem
@@ -60,9 +60,9 @@ class Portfolio:
     default_units: Callable[[Problem], int]
 
     def run(self) -> Built:
-        """The construction taken; its account says what was tried.
+        """The net of the construction taken; its account says which were tried.
 
-        Merges begin with the generator as it was, so they are those of the methods that only merge.
+        Merges get a copy of the generator, so their nets are those of the methods that only merge.
         """
         problem, start = self.problem, time.monotonic()
         merging = replace(problem, rng=copy.deepcopy(problem.rng))
@@ -91,11 +91,11 @@ class Portfolio:
 
     @property
     def guaranteed(self) -> int:
-        """Depth of pairs at most; of many samples as if in general position, so that it holds there too."""
+        """A depth that pairs does not exceed; for more than `QUICK` samples the one in general position."""
         return PAIRS.guaranteed_depth(self.problem.class_sizes, len(self.problem.X) > QUICK)
 
     def is_right(self, built: Built) -> bool:
-        """Whether the net is right in the target; for float64 a dyadic one is, as no other is needed then."""
+        """Whether the net is right in the target; for float64 every net of the merges counts as right."""
         problem = self.problem
         if problem.target == "float64":
             return True
@@ -104,7 +104,7 @@ class Portfolio:
     def _searched(
         self, seed: int, budget: int, below: int, start: float
     ) -> tuple[Built | None, dict[str, int]]:  # fmt: skip
-        """The net of fold search, if it is shallower and certified; the units and runs spent."""
+        """The net of fold search, None unless it is shallower than `below` and certified; its work."""
         from lntheory.construct.fold_search import fold_search  # numba takes seconds to load
 
         problem = self.problem
@@ -117,7 +117,7 @@ class Portfolio:
         return search.built if proved else None, {"units": search.units, "runs": search.runs}
 
     def _merged(self, fold: Built | None, merging: Problem) -> dict[str, Built | None]:
-        """The merges of many samples: as deep as the net built already they are of no use."""
+        """The merges of more than `QUICK` samples, given up once as deep as the net of the search."""
         if fold is None:
             return {self.fallback.name: self.fallback.build(merging)}
 
@@ -131,7 +131,10 @@ class Portfolio:
             return {"pairs": None}
 
     def chosen(self, nets: dict[str, Built | None], account: dict[str, Any]) -> Built:
-        """The shallowest of those that are right in the target, or of all; of equals the merges."""
+        """The shallowest of the nets that are right in the target, or of all nets if none is.
+
+        Of nets of equal depth that of the merges is taken.
+        """
         built = {name: net for name, net in nets.items() if net is not None}
         right = {name: net for name, net in built.items() if self.is_right(net)}
         name, net = min((right or built).items(), key=lambda item: (item[1].depth, item[0] == "fold"))
@@ -141,11 +144,11 @@ class Portfolio:
 
 
 def why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:
-    """Why there is hardly a net of fewer layers, if there is a reason; no affine scores separate the classes.
+    """A reason why a net of fewer than `depth` layers is unlikely or impossible; None if there is none.
 
-    On a line the difference of two scores changes sign at most 2^L times at depth L. If there are few
-    samples, of two features and two classes, `pair_merge` tries every first layer, and so finds a net of
-    depth 1 if there is one.
+    It is assumed that no affine scores separate the classes. On a line the difference of two scores changes
+    sign at most 2^L times at depth L. If there are few samples, of two features and two classes,
+    `pair_merge` tries every first layer, and so finds a net of depth 1 if there is one.
     """
     varying = np.flatnonzero((X[0] != X).any(axis=0))
     if len(varying) == 1:
@@ -167,7 +170,7 @@ def why_no_shallower(X: FloatArray, codes: Codes, depth: int) -> str | None:
 
 
 def _likely_units(problem: Problem) -> int:
-    """What random labels are likely to take; none if that is more than `AUTO_BUDGET`."""
+    """The units that random labels are likely to take; 0 if that is more than `AUTO_BUDGET`."""
     shares = np.bincount(problem.codes) / len(problem.codes)
     reckoned = UNITS_A_BIT[problem.target] * -(shares * np.log2(shares)).sum() * len(problem.codes)
     return math.ceil(reckoned) if reckoned <= AUTO_BUDGET[problem.target] else 0

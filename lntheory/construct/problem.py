@@ -1,4 +1,4 @@
-"""What a construction is asked for: distinct samples with labels, and how much work it may take."""
+"""The input of a construction: distinct samples with labels, and how much work it may take."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Problem:
     X : ndarray of float64, shape (n_samples, n_features)
         Distinct samples.
     codes : ndarray of int, shape (n_samples,)
-        Labels ``0 .. C - 1``, C >= 2, all present. No affine scores separate them.
+        Labels ``0 .. C - 1``, C >= 2, all present. Affine scores that separate them were not found.
     rng : numpy Generator
         The only source of randomness.
     budget : int or None
-        Units of work of a search; None for the construction's own default.
+        Units of work that a search may spend; None for the construction's own default.
     time_limit : float or None
-        Seconds after which a search ends.
+        Seconds after which a search ends; None for no limit.
     target : {"float64", "float32"}
-        The arithmetic in which a search's net has to be right.
+        The arithmetic in which the net of a search has to be right.
     n_jobs : int
-        Threads; immaterial for the net.
+        Number of threads, without influence on the net.
     progress : callable or None
     """
 
@@ -53,16 +53,16 @@ class Problem:
 
     @property
     def class_sizes(self) -> list[int]:
-        """Distinct samples of each class."""
+        """The number of distinct samples in each class."""
         sizes: list[int] = np.bincount(self.codes).tolist()
         return sizes
 
     def report(self, done: int, total: int) -> None:
-        """Tell whoever watches how far the work has come."""
+        """Call `progress`, if there is one."""
         if self.progress is not None:
             self.progress(done, total)
 
 
 def free_class(codes: Codes) -> int:
-    """The most frequent class: a construction may leave it where it is."""
+    """The code of the most frequent class, which a construction may leave where it is."""
     return int(np.argmax(np.bincount(codes)))

@@ -1,9 +1,9 @@
 r"""Affine read-out of labels on the circle whose classes' hulls do not cross.
 
 Walk once around the circle from the start of a run of some class, the *root*. The span of a class reaches
-from its first point to its last; as hulls do not cross, two spans are nested or apart, which makes a tree
-(the parent is the innermost span around; the root's is the whole walk). The chord of a class is cut through
-the gaps at the ends of its span ::
+from its first point to its last. As hulls do not cross, two spans are nested or apart, so the spans form a
+tree: the parent of a class is the class of the innermost span around its own; the root's span is the whole
+walk. The chord of a class goes through the gaps at the two ends of its span ::
 
       . ´ a ` .
     a ───────── a         score_c = score_parent(c) + (signed distance to c's chord, positive over c's span)
@@ -11,7 +11,6 @@ the gaps at the ends of its span ::
     b ───────── d         a point of class t lies over the spans on the way from the root to t, and over no
       c ─── c             other: t collects all the positive distances, every other class a part of them and
       ` . e . ´           negative ones. So t wins, by at least its distance to one chord.
-
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def readout(
 ) -> tuple[Array, Array]:
     """`planar_readout` as scores on layer-normalized points of R^3, rounded to the arithmetic's parameters.
 
-    Two classes get one row, positive = class 1.
+    The weight has shape (n_classes, 3). Two classes get a single row, whose score is positive for class 1.
     """
     weight, bias = planar_readout(points, labels, n_classes)
     if n_classes == 2:
@@ -95,7 +94,10 @@ def margin(
     scores: tuple[Array, Array],
     arithmetic: Arithmetic,
 ) -> float:
-    """Smallest lead of the right score over what errors of the points' angles can change; 0 if lost."""
+    """Smallest ratio of the right score's lead to what errors of the points' angles can change in it.
+
+    The result is 0 if the ratio is undefined.
+    """
     weight, bias = scores
     if len(weight) == 1:
         weight, bias = np.concatenate([weight * 0, weight]), np.concatenate([bias * 0, bias])
@@ -103,7 +105,7 @@ def margin(
     values = points @ (weight @ columns).T + bias
     rows = np.arange(len(values))
     leads = values[rows, labels][:, None] - values
-    # A score moves with the angle as fast as its gradient lies along the circle: slowly near a short chord.
+    # A score's derivative by the angle is its gradient's part along the circle: small near a short chord.
     turned = np.stack([-points[:, 1], points[:, 0]], axis=1) @ (weight @ columns).T
     along = np.abs(turned[rows, labels][:, None] - turned)
     size = np.sqrt((weight * weight).sum(axis=1)) + np.abs(bias)

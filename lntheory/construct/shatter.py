@@ -42,8 +42,8 @@ def shatter(
 ) -> LNNet:
     """An explicit width-3 LN-Net that fits any labels of distinct samples (the paper's Theorem 2, shallower).
 
-    The net is constructed, not trained. `lntheory.exact.certify` proves that it is right, and imports
-    nothing from here.
+    The net is constructed, not trained. `lntheory.exact.certify`, which imports nothing from the
+    constructions, proves that it is right.
 
     Parameters
     ----------
@@ -52,55 +52,58 @@ def shatter(
     y : sequence of str, int, float or bool, shape (n_samples,)
         Any number of classes.
     method : {"auto", "fold", "pairs", "minority-merge", "projection-merge"}
-        ``"projection-merge"`` is the paper's: every class is merged, at most ``max(1, m - 2)`` layers for m
-        distinct samples. ``"minority-merge"`` leaves the most frequent class where it is, and ``"pairs"``
-        also merges two pairs a layer: see `guaranteed_depth`. All stop as soon as the labels can be read out.
-        ``"fold"`` searches for folds that bring many equal labels together at once: far shallower, and
-        seconds to minutes of work. It is never deeper than what is proved of ``"pairs"``, nor, for up to 300
-        samples, than what ``"pairs"`` finds; of more samples it follows the first attempt of ``"pairs"`` as
-        far as its own depth.
-        ``"auto"`` takes the shallowest of what is within the budget: up to 300 samples ``"pairs"``, and
-        ``"fold"`` unless ``"pairs"`` is as shallow as can be or the budget hardly suffices; where neither
-        leads to a net, ``"minority-merge"``.
+        ``"projection-merge"`` is the paper's construction: every class is merged, in at most
+        ``max(1, m - 2)`` layers for m distinct samples. ``"minority-merge"`` leaves the most frequent class
+        where it is, and ``"pairs"`` also merges two pairs a layer; `guaranteed_depth` gives their depths. All
+        three stop as soon as the labels can be read out.
+        ``"fold"`` searches for folds that bring many equal labels together at once: its nets are far
+        shallower, and take seconds to minutes of work. Its net is never deeper than what is proved for
+        ``"pairs"``, nor, for up to 300 samples, than what ``"pairs"`` finds; for more samples, ``"pairs"`` is
+        tried too, but only until an attempt is as deep as the net of the search.
+        ``"auto"`` takes the shallowest net within the budget. Up to 300 samples it builds ``"pairs"``, and
+        searches as ``"fold"`` does unless ``"pairs"`` cannot be improved on or the budget hardly suffices.
+        For more samples it works as ``"fold"`` does, but builds ``"minority-merge"`` if the search finds no
+        net or is left out.
     random_state : int or numpy Generator
         The same seed and budget give the same net.
     budget : int, optional
-        Units of work that ``"fold"`` and ``"auto"`` spend on the search; a unit is 20,000 folds tried, some
-        0.01 to 0.1 s. By default 2400 for ``"fold"``, and for ``"auto"`` what random labels are likely to
-        take, or none if that is more than 600: for more than some 460 samples of two balanced classes, or
-        140 of ten. Three times as many for ``target="float32"``, or none if that is more than 2400. More
-        never gives a deeper net.
+        Units of work that ``"fold"`` and ``"auto"`` spend on the search; in a unit 20,000 folds are tried, in
+        some 0.01 to 0.1 s. A larger budget never gives a deeper net. The default is 2400 for ``"fold"``. For
+        ``"auto"`` it is what random labels are likely to take; if that is more than 600, there is no search
+        (more than some 460 samples of two balanced classes, or 140 of ten). For ``target="float32"`` it is
+        three times as much, without a search if that is more than 2400.
     time_limit : float, optional
-        Seconds after which ``"fold"`` and ``"auto"`` search no further. The search stops between layers only,
-        and as if the units spent so far, ``net.provenance["units"]``, had been its budget: that budget
-        gives the same net again. The merges are not limited.
+        Seconds after which ``"fold"`` and ``"auto"`` search no further. The search stops only between layers.
+        Its net is the one of a search whose budget is the units spent, ``net.provenance["units"]``, so
+        that budget gives the same net again. The time of the merges is not limited.
     target : {"float64", "float32"}
         The arithmetic in which the net of ``"fold"`` or ``"auto"`` has to be right: in a plain forward pass,
-        and in sixteen more whose rounding errors are drawn at random. ``"float32"`` goes to some 300 samples
-        of random labels. Where no such net is found, the merges' float64 or dyadic one is returned;
-        ``net.provenance["target"]`` says which it is.
+        and in sixteen more whose rounding errors are drawn at random. ``"float32"`` suffices for some 300
+        samples of random labels. Where no such net is found, the float64 or dyadic net of the merges is
+        returned; ``net.provenance["target"]`` says which target was met.
     n_jobs : int
-        Threads for fold search; immaterial for the net.
+        Number of threads of the search; it has no influence on the net.
     progress : callable, optional
-        Called as ``progress(merges or units done, at most)``; starts afresh if the construction tries again.
+        Called as ``progress(done, at most)``, in merges, layers or units of work; the count starts again if
+        the construction makes another attempt.
 
     Returns
     -------
     LNNet
-        Of depth 0 if the classes are separated by affine scores. ``net.arithmetic`` is ``"float64"`` where
-        the plain float64 forward pass gives every sample its label, else ``"dyadic"``: wider parameters,
-        needed where thousands of samples or nearly equal samples exceed what float64 can carry.
-        ``net.provenance`` holds the method, the seed, the pairs of samples merged by each layer (a list of
-        pairs a layer; folds merge none) and the smallest ratio of gap to error met on the way,
-        to a bound of the error where samples are merged, to two standard deviations of it where folds were
-        searched for. Of ``"fold"`` and ``"auto"`` also the construction taken, the depth to which each one
-        tried came (None: to no net, or to none shallower), why others were not tried, and the units and runs
-        spent.
+        The depth is 0 if affine scores separate the classes. ``net.arithmetic`` is ``"float64"`` where the
+        plain float64 forward pass gives every sample its label, else ``"dyadic"``: wider parameters, which
+        thousands of samples or nearly equal samples need.
+        ``net.provenance`` holds the method, the seed, the pairs of samples that each layer merges (a list of
+        pairs for each layer; absent for folds, which merge none) and the safety, the smallest ratio of gap to
+        error between points of unequal label after any layer. For merges the error is a bound; for folds it
+        is two standard deviations. For ``"fold"`` and ``"auto"`` it also holds the construction taken, the
+        depth that each construction tried has reached (None if it gave no net, or none shallower), why others
+        were not tried, and the units and runs spent.
 
     Raises
     ------
     ConflictingLabelsError
-        If two equal samples carry different labels; names both.
+        If two equal samples carry different labels; the message names both.
     InvalidInputError
         For NaN, infinities, wrong shapes, no samples, unusable labels, or options that do not exist.
 
@@ -167,7 +170,7 @@ def _classes(y: Iterable[Any], n_samples: int) -> tuple[Codes, tuple[Label, ...]
 
 
 def _distinct(samples: FloatArray, codes: Codes, classes: Sequence[Label]) -> NDArray[np.int64]:
-    """Index of the first of every set of equal samples, in the order of the samples."""
+    """Index of the first sample of every set of equal samples, ascending."""
     _, first, inverse = np.unique(samples + 0.0, axis=0, return_index=True, return_inverse=True)
     twins = first[inverse.reshape(-1)]
     wrong = np.flatnonzero(codes != codes[twins])

@@ -1,4 +1,4 @@
-"""The floating-point arithmetic in which a net has to be right, and whether it is."""
+"""The floating-point arithmetic in which a net has to be right, and the test whether the net is."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["TARGETS", "Target"]
 TARGETS = ("float64", "float32")
 UNITS = {"float64": 2.0**-53, "float32": 2.0**-24}
 PASSES = 16
-"""Passes with randomly drawn roundings that a net has to survive."""
+"""Number of passes with randomly drawn rounding errors in which a net has to be right."""
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Target:
-    """An arithmetic.
+    """A floating-point arithmetic.
 
     Attributes
     ----------
@@ -49,12 +49,11 @@ class Target:
         return values.astype(np.float32).astype(np.float64) if self.name == "float32" else values
 
     def carries(self, net: LNNet, X: FloatArray, codes: NDArray[np.int64], *, passes: int = PASSES) -> bool:
-        """Whether a net is right on all samples: carefully, plainly, and under random roundings.
+        """Whether a float64 net is right on all samples, in `predict`, in a plain pass and in random ones.
 
-        The plain pass is that of one machine, which sums in one order. So many more `passes`, in which the
-        error of every single operation is drawn at random (Monte Carlo arithmetic), tell whether it was only
-        lucky.
-        An observation, no proof: `lntheory.network.roundoff` has bounds.
+        The plain pass is that of one machine, which sums in one order, and may be right by luck. In each of
+        `passes` further passes the rounding error of every single operation is drawn at random (Monte Carlo
+        arithmetic). This is an observation, not a proof; `lntheory.network.roundoff` has bounds.
 
         References
         ----------
@@ -70,7 +69,7 @@ class Target:
         return all((net.winners(self._drawn(net, X, rng)) == codes).all() for _ in range(passes))
 
     def _drawn(self, net: LNNet, X: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Scores of a net with layer normalization, every operation off by a random part of the unit."""
+        """Scores of a net with layer normalization; every operation is off by a random part of the unit."""
 
         def off(values: FloatArray) -> FloatArray:
             return values * (1 + self.unit * rng.uniform(-1, 1, values.shape))

@@ -1,8 +1,8 @@
-r"""Projection-merge: one pair of equal labels merged a layer, until the labels can be read out.
+r"""Projection-merge: each layer merges one pair of equal labels, until the labels can be read out.
 
-The paper's construction and a shallower one share everything but which points have to move:
+The paper's construction and a shallower one differ only in which points have to move:
 
-* ``projection-merge`` [paper, Theorem 2]: every class is merged, the first layer only lifts. Three distinct
+* ``projection-merge`` [paper, Theorem 2]: every class is merged; the first layer merges none. Three distinct
   points of a circle can always be read out, so m distinct samples need at most ``max(1, m - 2)`` layers.
 * ``minority-merge`` [ours]: a point of a circle can always be cut off by a line, so the most frequent class
   may stay where it is. With k samples outside it and C classes, ``k - C + 1`` merges leave one point of each
@@ -18,11 +18,12 @@ No point is ever magnified twice: errors grow like a power of the number of poin
 ::
 
     walking order     a · a b · b a · · a b a │A│ │B│ · ·         movers, then sinks A, B (and free points ·)
-                      └─► next to move                └── left behind by the walk: free points only
+                      └─► next to move                └── behind the sinks: free points only
 
-Among the candidates for each layer (whether to land on the sink or on an equal neighbour; how far to reach;
-which free points to carry along) the one with the least predicted damage is taken: the sum of error / gap
-over neighbours of unequal label, plus what the points still to be moved will cost when they land.
+The candidates for each layer differ in whether the point lands on the sink or on an equal neighbour, in how
+far the fold reaches, and in which free points it carries along. The one with the least predicted damage is
+taken: the sum of error / gap over neighbours of unequal label, plus the predicted error of the points still
+to be moved when they land.
 
 References
 ----------
@@ -64,12 +65,12 @@ __all__ = ["MINORITY_MERGE", "PROJECTION_MERGE", "merge"]
 ARCS = (0.6, 0.4)
 """Lengths (radians) tried for the arc that holds the points still to be moved and the sinks."""
 POOL, ATTEMPTS, HOPELESS = 200, 24, 8
-"""Most first layers drawn (two a sample); how many of the clearest are tried in float64; after how many
-failures halfway it is given up."""
+"""Most first layers drawn (two for each sample); how many of those with the largest clearance are tried in
+float64; after how many of them float64 is given up if none has come halfway."""
 SAFE, ENOUGH = 4.0, 2.0**10
-"""Smallest gap / error accepted; and at which no further first layer is tried."""
+"""Smallest gap / error accepted; and the gap / error from which on no further first layer is tried."""
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
-"""Bits of the dyadic parameters tried where float64 does not carry."""
+"""Bits of the dyadic parameters that are tried if float64 does not suffice."""
 
 
 class _OutOfPrecision(Exception):
@@ -78,7 +79,7 @@ class _OutOfPrecision(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be fitted, and which class may stay where it is.
+    """The samples and labels to fit; `free` is the class that may stay where it is, or None.
 
     `scale` (n_features,) holds the powers of two that bring every feature near 1.
     """
@@ -91,12 +92,12 @@ class Task:
 
     @property
     def movable(self) -> NDArray[np.bool_]:
-        """Which samples may have to be merged."""
+        """Whether each sample may have to be merged, shape (n_samples,)."""
         return np.asarray(self.codes != (-1 if self.free is None else self.free))
 
     @property
     def first_layer_merges(self) -> bool:
-        """Whether the first layer can merge a pair: two dimensions to choose from, and a pair."""
+        """Whether the first layer can merge a pair: there are two or more features, and a pair to merge."""
         counts = np.bincount(self.codes[self.movable], minlength=1)
         return self.free is not None and self.X.shape[1] > 1 and bool(counts.max() > 1)
 
@@ -127,7 +128,7 @@ class Walk:
         return int(np.flatnonzero(self.sinks & (self.codes == self.codes[point]))[0])
 
     def safety(self) -> float:
-        """Smallest gap / error between points of unequal label, the cut left out; 0 if out of order."""
+        """Smallest gap / error between points of unequal label, except across the cut; 0 if out of order."""
         return arc_safety(self.points, self.errors, self.codes)
 
 
@@ -144,7 +145,15 @@ def merge(problem: Problem, *, minority: bool) -> Built:
     Returns
     -------
     Built
-        In float64 where one is found that float64 carries, else in dyadic numbers.
+        In float64 if a float64 net is found that is right in a plain float64 pass, else in dyadic numbers.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> problem = Problem(X, np.array([0, 1, 0, 1]), np.random.default_rng(0))
+    >>> built = merge(problem, minority=True)
+    >>> built.depth <= 2, built.is_proved(problem.X, problem.codes)
+    (True, True)
     """
     X, codes, rng = problem.X, problem.codes, problem.rng
     task = Task(X, powers_of_two(X), codes, free_class(codes) if minority else None, problem.progress)
@@ -178,7 +187,10 @@ def _in_float64(task: Task, pool: list[Projection]) -> Built | None:
 
 
 def _in_dyadic(task: Task, pool: list[Projection], precisions: tuple[int, ...]) -> Built | None:
-    """The first precision that carries. In special position a merging first layer may fail at any."""
+    """A net of the lowest precision that suffices; None if none does.
+
+    In special position a first layer that merges may fail at every precision.
+    """
     for bits in precisions:
         for projection in pool[:3]:
             _, built = _build(task, projection, Dyadic(bits), ARCS[0], ENOUGH)
@@ -192,7 +204,7 @@ def _build(
 ) -> tuple[float, Built | None]:
     """Lift, merge until readable, read out; or stop as soon as gap / error falls below `least`.
 
-    Returns the share of the merges that were done, and the construction if it was completed.
+    Returns the share of the merges that were done, and the net, or None if it was not completed.
     """
     done, total = 0, 1
     merges = [() if projection.pair is None else (projection.pair,)]
@@ -261,17 +273,17 @@ def lifted(
 
 
 def _onto_arc(s: Array, arc: float, arithmetic: Arithmetic) -> tuple[Any, Any]:
-    """The re-spacing that puts ordered slopes on an arc of this length around slope 0."""
+    """The re-spacing (kappa, beta) that puts ordered slopes on an arc of this length around slope 0."""
     width = abs(s[-1] - s[0])
     return arithmetic.array([2 * np.tan(arc / 2)])[0] / width, -(s[0] + s[-1]) / 2
 
 
 def respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
-    """The re-spacing ``s -> kappa (s + beta)`` before the read-out: the smallest unequal gap made largest.
+    """The re-spacing ``s -> kappa (s + beta)`` before the read-out, as (kappa, beta).
 
-    The gap between neighbours ``v, w`` after it is about ``kappa dv / sqrt((1 + v^2) (1 + w^2))``. Tried are
-    offsets that put a point next to an unequal one, or the middle, at 0, and scales that put such a point at
-    slope 1.
+    Of those tried it makes the smallest gap between neighbours of unequal label largest; the gap between
+    neighbours at ``v, w`` after it is about ``|v - w| / sqrt((1 + v^2) (1 + w^2))``. The offsets tried put a
+    point that has an unequal neighbour, or the middle, at slope 0; the scales tried put such a point at 1.
     """
     border = np.flatnonzero((codes != np.roll(codes, 1)) | (codes != np.roll(codes, -1)))
     border = border[np.unique(np.linspace(0, len(border) - 1, 24).astype(int))]
@@ -281,7 +293,7 @@ def respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
     for beta in [*(-s[border]), -(s[0] + s[-1]) / 2]:
         distances = np.abs(s[border] + beta)
         for distance in distances[distances > 0]:
-            kappa = 1 / distance  # floats only of what is divided by the distance: the slopes may be tiny
+            kappa = 1 / distance  # the slopes may be too tiny for floats, so they are divided first
             v, w = floats(kappa * (s[unequal] + beta)), floats(kappa * (s[unequal + 1] + beta))
             gaps = floats(kappa * steps) / np.hypot(1, v) / np.hypot(1, w)
             if (least := float(gaps.min(initial=np.pi))) > best[0]:
@@ -295,7 +307,7 @@ def respacing(s: Array, codes: NDArray[np.int64]) -> tuple[Any, Any]:
 
 
 def merged_layer(walk: Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array], Walk, tuple[int, int]]:
-    """One layer: the best candidate fold, its parameters, and the walk after it."""
+    """The next layer: the parameters of the best candidate fold, the walk after it, and the pair merged."""
     planar = walk.points
     a = int(walk.movers()[0])
     strict = isinstance(arithmetic, Dyadic)
@@ -320,7 +332,7 @@ def merged_layer(walk: Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array
     weight, bias = plane.space(*folds.matrix(k, scale, beta), arithmetic)
     weight, bias = arithmetic.rounded(weight), arithmetic.rounded(bias)
     points = plane.image(planar, weight, bias, arithmetic)
-    errors[b[k]] += np.abs(points[a] - points[b[k]]).sum()  # where a lands by the rounded parameters
+    errors[b[k]] += np.abs(points[a] - points[b[k]]).sum()  # by the rounded parameters a misses b by so much
     points = arithmetic.rounded(points[order])
     pair = (int(walk.samples[a]), int(walk.samples[b[k]]))
     after = replace(
@@ -331,11 +343,11 @@ def merged_layer(walk: Walk, arithmetic: Arithmetic) -> tuple[tuple[Array, Array
 
 
 def _onto_arcs(walk: Walk, folds: Folds, arithmetic: Arithmetic) -> Array:
-    """The re-spacing that keeps movers and sinks on an arc next to the new cut, on either side of it.
+    """Factors kappa (K,) that keep movers and sinks within a small arc on each side of the new cut.
 
-    Sinks of finished classes may have been left behind the walk. Seen from o they lie across the cut, and
-    bringing all to one small arc would squeeze it by the width of the cut. A factor of 1, the half angles of
-    the circle, at worst halves all distances.
+    Sinks of finished classes may lie behind the walk. Seen from o they are on the other side of the cut, and
+    one small arc for all would have to be squeezed by the width of the cut. No factor exceeds 1, which gives
+    half the angles on the circle and so at worst halves all distances.
     """
     kept = walk.sinks.copy()
     kept[walk.movers()] = True
@@ -351,7 +363,10 @@ def _behind(planar: Array, a: int) -> float:
 
 
 def _strict(walk: Walk, a: int) -> Iterator[tuple[int, Any]]:
-    """The one fold that catches a alone, however close its neighbours: their distance may be no float."""
+    """The one fold whose near arc has a alone, however close its neighbours are; see `_candidates`.
+
+    The distance of the neighbours may be too small for a float.
+    """
     ahead = np.abs(walk.points[a + 1] - walk.points[a]).max()
     behind = np.abs(walk.points[a] - walk.points[a - 1]).max() if a > 0 else ahead
     yield walk.sink(a), (ahead if ahead < behind else behind) / 5
@@ -360,7 +375,7 @@ def _strict(walk: Walk, a: int) -> Iterator[tuple[int, Any]]:
 def _candidates(walk: Walk, a: int) -> Iterator[tuple[int, float]]:
     """Folds of a alone, or of a with up to two points ahead of it, onto its sink or an equal neighbour.
 
-    Each with the tangent of half its reach.
+    A fold is given as the point b that a lands on, and the tangent of half the fold's reach.
     """
     behind, sink = _behind(walk.points, a), walk.sink(a)
     ahead = np.abs(angle_between(walk.points[a], walk.points[a : a + 4]))
@@ -379,7 +394,7 @@ def _candidates(walk: Walk, a: int) -> Iterator[tuple[int, float]]:
 
 
 def _choice(walk: Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, NDArray[np.int64]]:
-    """The candidate of least predicted damage, and the walking order after it (without a)."""
+    """The index of the candidate with the least predicted damage, and the walking order after it."""
     n, rows = len(walk.codes), np.arange(len(folds.a))
     order = np.argsort(keys, axis=1, kind="stable")
     angles = np.arctan(np.take_along_axis(keys, order, 1))
@@ -387,7 +402,7 @@ def _choice(walk: Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, 
     codes = walk.codes[order]
     unequal = codes[:, 1:] != codes[:, :-1]
     ratios = np.where(unequal, (errors[:, 1:] + errors[:, :-1]) / np.diff(angles, axis=1), 0.0)
-    # What the movers will cost: their error, magnified by (distance / local spacing)^2 when they land.
+    # The predicted error of the movers: each is magnified by (distance / local spacing)^2 when it lands.
     movers = np.zeros(n, dtype=bool)
     movers[walk.movers()] = True
     movers = movers[order] & (order != folds.a[:, None])
@@ -396,7 +411,7 @@ def _choice(walk: Walk, folds: Folds, keys: Array, bounds: Array) -> tuple[int, 
     spacing = (angles[:, high] - angles[:, low]) / (high - low)
     far = np.arctan(keys[rows, folds.b])[:, None] - angles
     landing = np.where(movers, 4 * far**2 / spacing**2 * errors, 0.0)
-    # A mover that has come to lie beyond the sinks would be out of the walk's way.
+    # The walk would never reach a mover that lies beyond the sinks.
     sinks = walk.sinks[order] | (order == folds.a[:, None])
     last = np.where(sinks, at, -1).max(axis=1)
     beyond = at > last[:, None]

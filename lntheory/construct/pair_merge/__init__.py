@@ -1,11 +1,11 @@
-"""Two merges a layer, in four rooms: what is left to do, views, first layers, the merges themselves.
+"""The construction that merges two pairs in each layer.
 
 ```
 pair_merge
-├── task.py      what is to be fitted, and how many layers that still takes
-├── views.py     points seen from a centre; shapes; which view is best
-├── plans.py     first layers, the best first
-└── merge.py     the mathematics, one layer after another, the method
+├── task.py      the samples and labels to fit, and the number of layers that are still needed
+├── views.py     points seen from a centre; shapes; the choice of the best view
+├── plans.py     first layers, sorted from the most promising on
+└── merge.py     the mathematics, the later layers, and the method
 ```
 """
 

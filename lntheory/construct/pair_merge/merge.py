@@ -1,4 +1,4 @@
-r"""Two pairs of equal labels merged a layer: half the depth of `minority-merge` [ours].
+r"""Pair merge: each layer merges two pairs of equal labels; half the depth of `minority-merge` [ours].
 
 **The merge.** A layer sends z to the direction of ``A (z - o)``. Two non-crossing chords of the circle lie on
 lines that meet outside the circle, or at infinity; with o that point, the ends of each chord are seen in one
@@ -10,29 +10,29 @@ direction and are merged, both pairs at once::
             `.            .´             w = 0 is the parallel projection, o at infinity
               c ·────────· d
 
-Four or more points of one class have such chords (join cyclic neighbours), so that class goes k -> k - 2;
-three go to two, and two to one, by a chord alone, with any second line.
+Four or more points of one class have such chords (join cyclic neighbours), so one layer takes k points of a
+class to k - 2. A single chord, with any second line, takes three points to two and two points to one.
 
-**The depth.** Let ``f(1) = 0`` and ``f(k) = ceil(k / 2)`` for k >= 2: the layers that take a class of k
-points of the circle to one point. The most frequent class may stay where it is, so after a lift to the circle
+**The depth.** Let ``f(1) = 0`` and ``f(k) = ceil(k / 2)`` for k >= 2: so many layers take a class of k points
+of the circle to one point. The most frequent class may stay where it is, so after a lift to the circle
 the *potential*, the sum of f over the other classes, is the number of layers still needed, and
 
 * any distinct samples need at most ``1 + sum f(k_c)`` layers: ``1 + ceil(k / 2)`` for two classes;
 * in general position (d >= 2) the first layer merges too, and ``max(1, sum f(k_c))`` suffice: two opposite
   sides of a convex quadrilateral (any five points contain one), or one pair of a class of two, three or an
-  odd number. Only where every other class has one point or four, and those four are a triangle with a point
-  inside, one layer more may be needed: nine points of the plane are known that do need it.
+  odd number. One layer more may be needed only if every other class has one point or four, and some four are
+  a triangle with a point inside; nine points of the plane are known that need it.
 
-**Shortcuts.** Two classes in four cyclic runs are settled by one layer, with o where two lines meet that
-close the gaps of one class. And a first layer whose directions can be read out, or lie in four runs, is
-taken where one is found; of up to 16 points of the plane in two classes every order in which a centre can
-see them is tried, so that one and two layers are found where they suffice.
+**Shortcuts.** If two classes form four cyclic runs, one layer suffices: its centre o is where two lines
+through the four gaps meet, and it sees the two runs that lie between the lines as one. A first layer whose
+directions can be read out, or form four runs, is preferred. For up to 16 points of the plane in two classes,
+every order in which a centre can see them is tried, so nets of one and two layers are found if they exist.
 
-**Choice.** What is left is free: which chords, the second line of a single merge, and the shape A, which
-re-spaces the directions. Each layer evaluates many, with error bounds as in `fold`, and takes the one with
-the least ``3 log sum(error / gap) + log sum(1 / gap)`` over neighbours of unequal label. A centre on the line
-of an unequal pair, or where three chords meet, has a gap of zero: other chords are taken, or the construction
-starts again with another lift, whose free shape breaks the coincidence.
+**Choice.** Free to choose are the chords, the second line of a single merge, and the shape A, which re-spaces
+the directions. Each layer evaluates many choices, with error bounds as in `fold`, and takes the one with the
+least ``3 log sum(error / gap) + log sum(1 / gap)`` over neighbours of unequal label. A centre on the line
+through an unequal pair, or where three chords meet, has a gap of zero: then other chords are taken, or the
+construction starts again with another lift, whose free shape breaks the coincidence.
 
 References
 ----------
@@ -72,11 +72,11 @@ from lntheory.network import Layer
 __all__ = ["PAIRS", "candidates", "next_layer", "pair_merge", "two_chords", "views_through"]
 
 FOLDS, DYADIC_FOLDS = 192, 16
-"""Folds evaluated a layer, in float64 and in dyadic numbers."""
+"""Number of folds evaluated for each layer, in float64 and in dyadic numbers."""
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-"""Bits of the dyadic parameters tried where float64 does not carry."""
+"""Bits of the dyadic parameters that are tried if float64 does not suffice."""
 GAPS = 8
-"""Most cyclic runs for which all lines through two gaps are tried."""
+"""Most cyclic runs, with three classes or more, for which all lines through two gaps are tried."""
 
 
 def pair_merge(problem: Problem) -> Built:
@@ -90,7 +90,15 @@ def pair_merge(problem: Problem) -> Built:
     Returns
     -------
     Built
-        In float64 where one is found that float64 carries, else in dyadic numbers.
+        In float64 if a float64 net is found that is right in a plain float64 pass, else in dyadic numbers.
+
+    Examples
+    --------
+    >>> X = np.column_stack([np.arange(8.0), np.arange(8.0) ** 2])
+    >>> problem = Problem(X, np.arange(8) % 2, np.random.default_rng(0))
+    >>> built = pair_merge(problem)
+    >>> built.depth <= 3, built.is_proved(problem.X, problem.codes)
+    (True, True)
     """
     task, rng = Task.of(problem.X, problem.codes, problem.progress), problem.rng
     early = max(1, task.potential)
@@ -108,10 +116,11 @@ def pair_merge(problem: Problem) -> Built:
 def views_through(
     state: CirclePoints, ends: Array, pairs: Codes, arithmetic: Arithmetic
 ) -> tuple[Views, Array, Array]:
-    """Views from where the lines through the `ends` (K, 4, 2) meet, with their matrices and offsets.
+    """K views from the points where the lines through the `ends` (K, 4, 2) meet, with matrices and offsets.
 
-    From ``o = e / w`` the direction of z is ``(1 - w cos, sin)``, of length between ``1 - |w|`` and 2, which
-    changes with the angle at most as fast.
+    The matrices have the shape (K, 2, 2), the offsets (K, 2). From ``o = e / w`` the direction of z is
+    ``(1 - w cos, sin)``. Its length is between ``1 - |w|`` and 2, and changes by at most the change of
+    z's angle.
     """
     meeting = meeting_point(lines_through(ends[:, 0], ends[:, 1]), lines_through(ends[:, 2], ends[:, 3]))
     far = lengths_of(meeting[:, :2])
@@ -133,7 +142,10 @@ def views_through(
 def next_layer(
     task: Task, state: CirclePoints, depth: int, arithmetic: Arithmetic, rng: np.random.Generator
 ) -> tuple[tuple[Array, Array], CirclePoints, tuple[tuple[int, int], ...]]:
-    """One layer, after which `depth` layers suffice."""
+    """The next layer: its weight and bias, the points after it, and the pairs merged.
+
+    Raises `Stuck` if no candidate is safe after which `depth` further layers suffice.
+    """
     n_folds = FOLDS if isinstance(arithmetic, Float64) else DYADIC_FOLDS
     for ends, pairs in candidates(task, state, depth, n_folds, arithmetic, rng):
         views, matrix, offset = views_through(state, ends, pairs, arithmetic)
@@ -167,7 +179,10 @@ def candidates(
     arithmetic: Arithmetic,
     rng: np.random.Generator,
 ) -> Iterator[tuple[Array, Codes]]:
-    """Ends (K, 4, 2) of two chords, and which of them are merged: gaps, then two pairs, then one."""
+    """Batches of candidates: ends (K, 4, 2) of two lines, and the pairs (K, 2, 2) of points that are merged.
+
+    First come lines through gaps, which merge nothing, then two pairs, then single pairs.
+    """
     runs = np.flatnonzero(state.codes != np.roll(state.codes, 1))
     if len(runs) <= (4 if task.n_classes == 2 else GAPS):
         yield from _through_gaps(state, runs, n_folds, arithmetic, rng)
@@ -189,9 +204,9 @@ def candidates(
 
 
 def two_chords(chords: Codes, n: int, most: int, rng: np.random.Generator) -> Codes:
-    """Pairs of disjoint chords that do not cross, shape (K, 2, 2): all, or a random choice of about `most`.
+    """Pairs of disjoint chords that do not cross, shape (K, 2, 2): all, or a random choice of at most `most`.
 
-    Half of the choice joins ends that are near each other in their class.
+    `chords` (n_chords, 2) join points of a circle of n points. Half of a random choice is of short chords.
     """
     size = len(chords)
     if size * (size - 1) // 2 <= 4 * most:
@@ -228,11 +243,12 @@ def _one_chord(
 
 
 def _between(state: CirclePoints, at: Codes, share: Array, arithmetic: Arithmetic) -> Array:
-    """Places on the arcs from point `at` to the next one (counter-clockwise)."""
+    """Points on the arcs from point `at` counter-clockwise to the next one, after this `share` of the arc."""
     n = len(state.codes)
     p, q = state.points[at % n], state.points[(at + 1) % n]
     middle = p + q
-    # Of an arc longer than a half circle the middle is opposite; of a half circle it is at right angles.
+    # The middle lies along p + q, or opposite to it if the arc is longer than a half circle; near a half
+    # circle, where p + q vanishes, it is found at right angles to the chord.
     turned = np.stack([q[..., 1] - p[..., 1], p[..., 0] - q[..., 0]], axis=-1)
     size, wide = lengths_of(middle), lengths_of(turned)
     flat = (size < wide)[..., None]
@@ -249,7 +265,7 @@ def _between(state: CirclePoints, at: Codes, share: Array, arithmetic: Arithmeti
 def _through_gaps(
     state: CirclePoints, runs: Codes, most: int, arithmetic: Arithmetic, rng: np.random.Generator
 ) -> Iterator[tuple[Array, Codes]]:
-    """Lines through two gaps between runs: they close the runs in between."""
+    """Pairs of lines, each through two gaps between runs: runs that lie between the two are seen as one."""
     lines = np.array(list(combinations(runs - 1, 2)))
     two = two_chords(lines, len(state.codes), most, rng)
     if not len(two):
@@ -281,7 +297,7 @@ def _in_float64(task: Task, plans: list[Plan], depth: int, rng: np.random.Genera
 def _in_dyadic(
     task: Task, plans: list[Plan], depth: int, precisions: Sequence[int], rng: np.random.Generator
 ) -> Built | None:
-    """The first precision that carries."""
+    """A net of the lowest precision that suffices; None if none does."""
     for bits in precisions:
         for plan in plans[:ATTEMPTS]:
             built = _build(task, plan, depth, Dyadic(bits), rng)
@@ -293,7 +309,7 @@ def _in_dyadic(
 def _build(
     task: Task, plan: Plan, depth: int, arithmetic: Arithmetic, rng: np.random.Generator
 ) -> Built | None:
-    """First layer, folds until the labels can be read out, read-out; None where the arithmetic gets stuck."""
+    """First layer, folds until the labels can be read out, and read-out; None if the arithmetic fails."""
     try:
         with arithmetic.working():
             layer, state, merged = lifted(task, plan, depth - 1, arithmetic)
@@ -321,7 +337,7 @@ def _build(
 
 
 def guaranteed_by_pairs(class_sizes: Sequence[int], general_position: bool) -> int:
-    """Layers that two merges a layer never exceed; see `lntheory.construct.guaranteed_depth`."""
+    """A depth that pair merge never exceeds; see `lntheory.construct.guaranteed_depth`."""
     merged = sorted(class_sizes)[:-1]
     halves = sum(layers_needed(size) for size in merged)
     all_fours = 4 in merged and set(merged) <= {1, 4}

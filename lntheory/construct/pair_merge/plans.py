@@ -1,4 +1,4 @@
-"""First layers: which samples they merge, and where they see the samples from."""
+"""First layers: the samples that they merge, and the centre from which they see the samples."""
 
 from __future__ import annotations
 
@@ -32,27 +32,30 @@ from lntheory.construct.problem import Codes
 __all__ = ["Plan", "lifted", "ranked_plans", "view_centres"]
 
 PLANS, PLANS_SCORED, ATTEMPTS = 800, 100, 12
-"""First layers drawn, how many of the most promising are scored, and of the best are built in float64."""
+"""First layers drawn; how many of the most promising are scored; how many of the best are built on."""
 CELLS = 16
-"""Most samples of the plane, in two classes, for which every first layer is tried, if need be."""
+"""Most samples of the plane, in two classes, for which every order seen from a centre is tried."""
 SHALLOWEST, SHALLOW, HOPELESS = 1e6, 1e3, 1e5
-"""What first layers after which no layer, or one, is needed are preferred by; what sets the unusable back."""
+"""Added to the rank of a first layer after which no layer, or one, is needed; minus an unusable one's rank."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A first layer up to its shape: samples to a plane, and there a centre, where two lines meet.
+    """A first layer without its shape: a projection to a plane, and there a centre where two lines meet.
 
     Attributes
     ----------
     centre : ndarray, shape (n_features,)
     plane : ndarray, shape (n_features, 2)
+        A sample x goes to ``(x - centre) @ plane``.
     ends : ndarray of int, shape (4,)
-        Samples through which the two lines go; -1 where it is one of the `places` (4, 2) instead.
+        Samples through which the lines go, two for each line; -1 for an end that is in `places` instead.
+    places : ndarray, shape (4, 2)
+        Points of the plane, for the ends that are no samples.
     pairs : ndarray of int, shape (2, 2)
-        Samples merged; -1 where there is none.
+        Up to two pairs of samples that are merged; -1 for no pair.
     axis : int
-        The homogeneous coordinate in which the centre is smallest.
+        The homogeneous coordinate of the point where the lines meet that is smallest in absolute value.
     """
 
     centre: FloatArray
@@ -83,9 +86,10 @@ def _vanishing(ends: Array, axis: Codes, arithmetic: Arithmetic) -> Array:
 
 
 def ranked_plans(task: Task, depth: int, rng: np.random.Generator, lifts: bool = False) -> list[Plan]:
-    """First layers after which `depth` layers suffice, the best first; at the end those float64 cannot judge.
+    """First layers after which `depth` layers suffice, the best first, those that float64 cannot judge last.
 
-    Directions are drawn on features brought to equal spread, so that the scale of the data is immaterial.
+    If `lifts` is true, none of them merges samples. Directions are drawn for features of equal spread, so
+    that the scale of the data has no influence.
     """
     scaled, n_all = task.X * task.scale, task.X.shape[1]
     centre = scaled[0] + (scaled - scaled[0]).mean(axis=0)
@@ -119,7 +123,7 @@ def _ranked(
     task: Task, mapping: tuple[FloatArray, FloatArray, FloatArray], ends: Codes, places: FloatArray,
     pairs: Codes, depth: int,
 ) -> Iterator[tuple[float, Plan]]:  # fmt: skip
-    """Of these first layers (see `Plan`) those after which `depth` layers suffice, with a rank each."""
+    """Those of K first layers (see `Plan`) after which `depth` layers suffice, each with its rank."""
     scaled, centre, plane = mapping
     planar = (scaled - centre) @ plane
     float64 = Float64()
@@ -145,15 +149,16 @@ def _ranked(
 
 
 def view_centres(planar: FloatArray) -> FloatArray:
-    """A centre in every cell of the lines through two of the points: all orders in which they can be seen.
+    """Centres (K, 2), at least one in each cell of the lines through two of the points `planar` (n, 2).
 
-    From each vertex half the way to the next line, into each of the sectors between the lines through it.
+    They see the points in all orders in which a centre can see them. From each vertex of the arrangement a
+    centre lies half the way to the next line, in each of the sectors between the lines through the vertex.
     """
     i, j = np.triu_indices(len(planar), 1)
     lines = lines_through(planar[i], planar[j])
     with np.errstate(all="ignore"):
         lines = lines / lengths_of(lines[:, :2])[:, None]
-    lines = lines[np.isfinite(lines).all(axis=1)]  # of samples that float64 can tell apart
+    lines = lines[np.isfinite(lines).all(axis=1)]  # leaves out samples that are equal in float64
     along = np.stack([-lines[:, 1], lines[:, 0]], axis=1)
     a, b = np.triu_indices(len(lines), 1)
     meeting = meeting_point(lines[a], lines[b])
@@ -183,7 +188,7 @@ def view_centres(planar: FloatArray) -> FloatArray:
 def _first_chords(
     task: Task, most: int, rng: np.random.Generator, lifts: bool
 ) -> tuple[Codes, Codes]:  # fmt: skip
-    """Samples (K, 4) through which, or near which, the two lines go, and the pairs (K, 2, 2) merged."""
+    """Samples (K, 4) through which or near which the two lines go, and the pairs (K, 2, 2) to merge."""
     n = len(task.codes)
     anywhere = rng.integers(n, size=(most, 4))
     nothing = np.full((most, 2, 2), -1)
@@ -209,7 +214,7 @@ def _first_chords(
 
 
 def on_opposite_sides(vectors: Array, pairs: Codes) -> NDArray[np.bool_]:
-    """Whether the ends of a pair (K, 2) lie on different sides of the centre."""
+    """Whether the ends of each pair lie on opposite sides of the centre, shape (K, 2); False for no pair."""
     rows = np.arange(len(vectors))[:, None]
     towards = (vectors[rows, pairs[:, :, 0]] * vectors[rows, pairs[:, :, 1]]).sum(axis=-1)
     return np.asarray((pairs[:, :, 0] >= 0) & ~(towards > 0).astype(bool))
@@ -218,7 +223,10 @@ def on_opposite_sides(vectors: Array, pairs: Codes) -> NDArray[np.bool_]:
 def lifted(
     task: Task, plan: Plan, depth: int, arithmetic: Arithmetic
 ) -> tuple[tuple[Array, Array], CirclePoints, tuple[tuple[int, int], ...]]:
-    """The first layer, after which `depth` layers suffice."""
+    """The first layer of a plan: its weight and bias, the points after it, and the pairs merged.
+
+    Raises `Stuck` if `depth` further layers do not suffice or no shape is safe in this arithmetic.
+    """
     samples = arithmetic.array(task.X)
     scaled = samples * arithmetic.array(task.scale)
     rows, offsets = plan.rows(scaled, arithmetic)

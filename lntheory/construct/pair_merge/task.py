@@ -1,4 +1,4 @@
-"""What pairs are merged for, and how many layers are left."""
+"""The samples and labels that pair merges fit, and the number of layers that are still needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["Task", "counts_after", "layers_needed"]
 
 
 def layers_needed(n_points: int) -> int:
-    """f(k): layers that take k points of the circle to one, two pairs a layer: ceil(k / 2), and f(1) = 0.
+    """The number f(k) of layers that merge k points of the circle into one, two pairs in each layer.
+
+    It is ceil(k / 2), and 0 for k = 1.
 
     Examples
     --------
@@ -27,7 +29,7 @@ def layers_needed(n_points: int) -> int:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be fitted; `free` is the class that may stay where it is.
+    """The samples and labels to fit; `free` is the class that may stay where it is.
 
     `scale` (n_features,) holds the powers of two that bring every feature near 1.
     """
@@ -40,26 +42,31 @@ class Task:
 
     @classmethod
     def of(cls, X: FloatArray, codes: Codes, progress: Progress | None) -> Task:
+        """The task of these samples (n, n_features) and labels (n,); the most frequent class is free."""
         return cls(X, powers_of_two(X), codes, free_class(codes), progress)
 
     @property
     def n_classes(self) -> int:
+        """Number of classes."""
         return int(self.codes.max()) + 1
 
     @property
     def potential(self) -> int:
-        """Layers that the merges of all points take, once they are on the circle."""
+        """The number of layers that merge all samples once they are on the circle."""
         return int(self.potentials(np.bincount(self.codes)[None])[0])
 
     def potentials(self, counts: Codes) -> Codes:
-        """Sum of f over the classes that have to be merged, from the numbers of points (K, C)."""
+        """Sum of f over the classes to be merged, shape (K,), from the numbers of points `counts` (K, C)."""
         needed: Codes = np.where(counts > 1, (counts + 1) // 2, 0)
         needed[:, self.free] = 0
         total: Codes = needed.sum(axis=1)
         return total
 
     def left(self, cyclic: Codes, counts: Codes) -> Codes:
-        """Layers that suffice after views with these cyclic labels (K, n) and these numbers of points."""
+        """The number of further layers that suffice, shape (K,), after K views of the points.
+
+        `cyclic` (K, n) holds the labels in cyclic order, `counts` (K, C) the numbers of points of each class.
+        """
         left = self.potentials(counts)
         runs = (cyclic != np.roll(cyclic, 1, axis=1)).sum(axis=1)
         if self.n_classes == 2:
@@ -71,7 +78,10 @@ class Task:
 
 
 def counts_after(counts: Codes, codes: Codes, pairs: Codes) -> Codes:
-    """Numbers of points a class (K, C) after the pairs (K, 2, 2) are merged."""
+    """The numbers of points of each class, shape (K, C), after each of K choices of pairs is merged.
+
+    `counts` (C,) holds the numbers before the merge. `pairs` (K, 2, 2) is -1 where there is no pair.
+    """
     left = np.repeat(counts[None], len(pairs), axis=0)
     for side in (0, 1):
         rows = np.flatnonzero(pairs[:, side, 0] >= 0)

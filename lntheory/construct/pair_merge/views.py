@@ -1,4 +1,4 @@
-"""Points seen from a centre, before and after the shape of a layer is chosen; and points of the circle."""
+"""Points of the circle, and their directions from a centre before and after a layer's shape is chosen."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lntheory.construct.arithmetic import Arithmetic, Array
 from lntheory.construct.problem import Codes
 
 FINALISTS = 6
-"""Folds of a layer for which other shapes than the first are tried."""
+"""Number of folds of a layer for which more than one shape is tried."""
 SAFE, ENOUGH = 4.0, 2.0**10
-"""Smallest gap / error accepted; and at which no further first layer is tried."""
+"""Smallest gap / error accepted; and the gap / error from which on no further first layer is tried."""
 
 
 class Stuck(Exception):
@@ -30,11 +30,11 @@ class Views:
     vectors : array, shape (K, n, 2)
         The directions, of any length; the images of the two ends of a merged pair are equal.
     errors : array, shape (K, n)
-        Bounds of the angles of the directions.
+        Bounds of the errors of the directions' angles.
     noise : array, shape (K, n)
-        Bound of what rounding adds to a vector, over the size of the matrix.
+        Bounds on what rounding adds to a vector, divided by the norm of the layer's matrix.
     pairs : ndarray of int, shape (K, 2, 2)
-        Points merged: the first onto the second; -1 where there is none.
+        Up to two pairs of points that are merged, the first of a pair onto the second; -1 for no pair.
     """
 
     vectors: Array
@@ -46,10 +46,11 @@ class Views:
         return len(self.vectors)
 
     def take(self, chosen: Any) -> Views:
+        """The views with these indices."""
         return Views(self.vectors[chosen], self.errors[chosen], self.noise[chosen], self.pairs[chosen])
 
     def merged(self) -> Views:
-        """The same, with the two ends of every merged pair in one place."""
+        """The same views, with both ends of every merged pair in one direction, with the larger error."""
         vectors, errors = self.vectors.copy(), self.errors.copy()
         for side in (0, 1):
             rows = np.flatnonzero(self.pairs[:, side, 0] >= 0)
@@ -73,35 +74,44 @@ class Views:
 
 
 def cross(p: Array, q: Array) -> Array:
+    """The cross product of vectors of the plane, along the last axis."""
     area: Array = p[..., 0] * q[..., 1] - p[..., 1] * q[..., 0]
     return area
 
 
 def lengths_of(vectors: Array) -> Array:
+    """The lengths of vectors along the last axis."""
     x, y = vectors[..., 0], vectors[..., 1]
     sizes: Array = np.sqrt(x * x + y * y if vectors.shape[-1] == 2 else (vectors * vectors).sum(axis=-1))
     return sizes
 
 
 def dot(p: Array, q: Array) -> Array:
+    """The inner product of vectors of the plane, along the last axis."""
     product: Array = p[..., 0] * q[..., 0] + p[..., 1] * q[..., 1]
     return product
 
 
 def lines_through(p: Array, q: Array) -> Array:
-    """Lines through two points each, as homogeneous coordinates."""
+    """The lines through points p and q (..., 2), in homogeneous coordinates (..., 3).
+
+    Examples
+    --------
+    >>> lines_through(np.array([0.0, 1.0]), np.array([1.0, 1.0])).tolist()  # 0 x + 1 y - 1 = 0
+    [0.0, 1.0, -1.0]
+    """
     return np.stack([p[..., 1] - q[..., 1], q[..., 0] - p[..., 0], cross(p, q)], axis=-1)
 
 
 def meeting_point(first: Array, second: Array) -> Array:
-    """Where two lines meet, as homogeneous coordinates."""
+    """The points where lines meet, in homogeneous coordinates (..., 3)."""
     (a, b, c), (d, e, f) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
     return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
 
 
 @dataclass(frozen=True)
 class ShapedViews:
-    """Views with a shape: what a layer's image looks like, and how good it is."""
+    """Views with a shape: the error bounds and order of a layer's images, their score and gap / error."""
 
     shape: Array
     errors: Array
@@ -111,9 +121,10 @@ class ShapedViews:
 
 
 def shaped(views: Views, shape: Array, order: Codes, codes: Codes, arithmetic: Arithmetic) -> ShapedViews:
-    """Images of the directions under ``shape`` (K, 2, 2), of positive determinant.
+    """The images of the directions under ``shape`` (K, 2, 2), of positive determinant, and their quality.
 
-    An angle's error grows by ``det A / |A v|^2`` for unit vectors v, taken at its worst within the error.
+    The error of an angle is multiplied by ``det A / |A v|^2`` for unit vectors v, at its largest within the
+    error.
     """
     (a, b), (c, d) = np.moveaxis(shape, (1, 2), (0, 1))
     determinant, norm = (a * d - b * c)[:, None], np.sqrt(a * a + b * b + c * c + d * d)[:, None]
@@ -129,14 +140,14 @@ def shaped(views: Views, shape: Array, order: Codes, codes: Codes, arithmetic: A
 
 
 def judged(points: Array, errors: Array, codes: Codes) -> tuple[FloatArray, FloatArray]:
-    """Score, and smallest gap / error, of K arrangements of points (K, n, 2) in cyclic order.
+    """Score, and smallest gap / error, of K arrangements of points (K, n, 2) in cyclic order; both (K,).
 
-    The gap of every point to the nearest one of unequal label on either side counts, since the worst placed
-    point of a run need not be at its end, and the next layer may bring it there. If two points of unequal
-    label coincide, the score is -inf and the ratio 0.
+    The gap of every point to the nearest one of unequal label on either side counts, since the point of a run
+    with the smallest gap / error need not be at its end, and the next layer may bring it there. If two points
+    of unequal label coincide, the score is -inf and the ratio 0.
     """
     n, rows = codes.shape[1], np.arange(len(codes))[:, None]
-    last = codes != np.roll(codes, -1, axis=1)  # of its run
+    last = codes != np.roll(codes, -1, axis=1)  # whether the point is the last of its run
     places = np.where(np.tile(last, 2), np.arange(2 * n), -1)
     before = np.maximum.accumulate(places, axis=1)[:, n - 1 : -1] % n
     places = np.where(np.tile(last, 2), np.arange(2 * n), 2 * n)
@@ -159,7 +170,7 @@ def judged(points: Array, errors: Array, codes: Codes) -> tuple[FloatArray, Floa
 
 
 def _log2(values: Array) -> FloatArray:
-    """Logarithms as floats: the numbers themselves may be too small, or too large, for one."""
+    """Logarithms to base 2 as floats; the numbers themselves may be too small or too large for floats."""
     if values.dtype != object:
         return np.asarray(np.log2(values), dtype=np.float64)
     logs = [float(v.mid().log()) if v.mid() > 0 else (-np.inf if v.mid() == 0 else np.nan) for v in values]
@@ -167,7 +178,7 @@ def _log2(values: Array) -> FloatArray:
 
 
 def evenly_spread(views: Views, arithmetic: Arithmetic) -> Array:
-    """The shape that makes the directions isotropic, nearly (three steps of Tyler's iteration), (K, 2, 2)."""
+    """The shapes (K, 2, 2) that make the directions nearly isotropic, by three steps of Tyler's iteration."""
     shape = np.broadcast_to(arithmetic.array(np.eye(2)), (len(views), 2, 2))
     vectors = views.vectors
     for _ in range(3):
@@ -196,13 +207,16 @@ SHAPES = np.array(
         for t in np.linspace(0, np.pi, 8, endpoint=False)
     ]
 )
-"""Shapes tried after the even one: rotations, and stretches that favour one direction."""
+"""Shapes (25, 2, 2) that are applied to the even one in turn: the identity, and stretches along 8 axes."""
 
 
 def best_view(
     views: Views, left: Codes, order: Codes, codes: Codes, arithmetic: Arithmetic
 ) -> tuple[int, ShapedViews]:
-    """The view, and its shape, of the best score; one after which nothing is left to do is preferred."""
+    """The index of the view with the best score, and its best shape; raises `Stuck` if none is safe.
+
+    Views after which the labels can be read out (`left` is 0) are preferred.
+    """
     even = shaped(views, evenly_spread(views, arithmetic), order, codes, arithmetic)
     usable = np.isfinite(even.score) & (even.safety >= SAFE)
     if not usable.any():
@@ -229,7 +243,10 @@ def best_view(
 
 @dataclass(frozen=True)
 class CirclePoints:
-    """Representatives on the circle, counter-clockwise; `errors` bound their angles."""
+    """Representatives on the circle, counter-clockwise; `errors` bound the errors of their angles.
+
+    `samples` holds the index of the sample that each point represents.
+    """
 
     points: Array
     codes: Codes
@@ -238,6 +255,7 @@ class CirclePoints:
 
     @property
     def counts(self) -> Codes:
+        """The number of points of each class, shape (C,)."""
         return np.bincount(self.codes)
 
     @property
@@ -248,7 +266,7 @@ class CirclePoints:
     def after(
         self, images: Array, errors: Array, order: Codes, pairs: Codes, arithmetic: Arithmetic
     ) -> CirclePoints:  # fmt: skip
-        """The points where a layer took them, one for each merged pair."""
+        """The points after a layer with these images, in this order; a merged pair leaves one point."""
         gone = []
         for a, b in pairs[pairs[:, 0] >= 0]:
             apart = np.abs(images[a] - images[b]).sum()

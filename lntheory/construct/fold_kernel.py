@@ -13,17 +13,17 @@ sorted chains::
               └─┴──────────┴───────────► u
               c - h      c + h
 
-The objective is local: ``RUN`` bits a boundary between unequal labels, and ``GAP`` times the bits by which
-its gap is finer than the run before it, gap included, and the bits by which it is finer than the run after.
-A later layer can widen any part of the arc; what it cannot do is to make thick runs fit into fine gaps, and a
+The objective is local, in bits (logarithms to base 2). Each boundary between unequal labels costs ``RUN``
+bits, and ``GAP`` times the bits by which its gap is finer than the run before it (gap included) and than the
+run after it. A later layer can widen any part of the arc, but it cannot make thick runs fit into fine gaps; a
 thin run may still be moved where a thick one does not fit.
 
-Rounding joins in where it matters: `NOISE` for every bit by which a gap is less safe, against the errors of
-its points, than it should be, and in the end a price for every bit of the least safe one. Errors are
-estimates, some two standard deviations; independent ones add up as squares do.
+Rounding errors add to the cost: `NOISE` for every bit by which the ratio of a gap to the errors of its points
+is less than it should be, and at the end of a search a price for every bit that the least safe gap lacks. The
+errors are estimates of some two standard deviations; for independent errors the squares add up.
 
-Random numbers come from outside, and every operation is correctly rounded but for the logarithm: compiled or
-not, a chain ends at the same fold.
+The random numbers are drawn by the caller, and every operation except the logarithm is correctly rounded, so
+a chain ends at the same fold whether the code is compiled or not.
 """
 
 from __future__ import annotations
@@ -43,34 +43,35 @@ Fold = tuple[float, float, float, float, float]
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUN, GAP = 4.0, 0.35
-"""What a boundary costs, and a bit by which its gap is finer than the run on either side."""
+"""The cost of a boundary, and of each bit by which its gap is finer than the run on either side."""
 NOISE = 0.6
-"""What a bit costs by which a gap is less safe, against the errors of its two points, than it should be."""
+"""The cost of each bit by which the ratio of a gap to the errors of its points is less than it should be."""
 ROUNDED = 0.5
-"""Two standard deviations of the rounding of an angle, in unit round-offs at full length."""
+"""Two standard deviations of the rounding error of a full-length vector's angle, in unit round-offs."""
 NEVER = 1e18
 """The objective of a fold that puts points of unequal label in one place."""
 DRAWS = 7
-"""Random numbers a step: which move (2), how many points away (2 x 2: at most, and a share), a normal one."""
+"""Random numbers for each step: two choose the move, two times two (a maximum and a share of it) say how many
+points away a point is, and one is normally distributed."""
 SINGLE, FIRST, LAST = 0, 1, 2
-"""What a point is: itself, or the first or the last point of a run of equal labels, kept whole."""
+"""The kind of a point: a single point, or the first or last of a run of equal labels that is kept whole."""
 
 
 def _compiled(function: F) -> F:
-    """The function, compiled on its first call; as it is where numba is missing or fails to load."""
+    """The function, compiled on its first call, or unchanged if numba is missing or fails to load."""
     try:
         from numba import njit
-    except Exception:  # a core dependency, but not there on every platform: slower, the same nets
+    except Exception:  # numba does not exist on every platform; without it the nets are the same, only slower
         return function
     try:
         return cast(F, njit(error_model="numpy", nogil=True, cache=True)(function))
-    except RuntimeError:  # nowhere to keep what was compiled
+    except RuntimeError:  # there is no folder in which the compiled code can be kept
         return cast(F, njit(error_model="numpy", nogil=True)(function))
 
 
 @_compiled
 def _both(a: float, b: float) -> float:
-    """What two independent errors come to together, within a twelfth of the root of their squares."""
+    """The sum of two independent errors, within a twelfth of the square root of the sum of their squares."""
     return a + 0.4 * b if a > b else b + 0.4 * a
 
 
@@ -78,7 +79,7 @@ def _both(a: float, b: float) -> float:
 def _halves(
     t: FloatArray, errors: FloatArray, unit: float, beta: float, kappa: float, u: FloatArray, eu: FloatArray
 ) -> None:  # fmt: skip
-    """``u = tan(angle / 2)`` of the slopes ``kappa (t + beta) / (1 + beta t)``, and the errors of u."""
+    """`u` receives tan(angle / 2) of the slopes ``kappa (t + beta) / (1 + beta t)``, and `eu` its errors."""
     for i in range(len(t)):
         below = 1 + beta * t[i]
         s = kappa * (t[i] + beta) / below
@@ -90,7 +91,7 @@ def _halves(
 
 @_compiled
 def _place(u: FloatArray, x: float) -> int:
-    """How many of the ascending u are below x."""
+    """The number of the ascending u that are below x."""
     low, high = 0, len(u)
     while low < high:
         middle = (low + high) // 2
@@ -105,9 +106,9 @@ def _place(u: FloatArray, x: float) -> int:
 def _merged(
     u: FloatArray, codes: IntArray, kind: IntArray, c: float, h: float, tau: FloatArray, order: IntArray
 ) -> bool:
-    """Merge the two chains: `tau` and `order` receive the images and whose they are.
+    """Merge the two chains: `tau` receives the images, ascending, and `order` the indices of their points.
 
-    False as soon as a label comes to lie inside a run of another one that is kept whole.
+    Returns False as soon as a point comes to lie inside a run of another label that is kept whole.
     """
     n = len(u)
     first, end = _place(u, c - h), _place(u, c + h)
@@ -167,9 +168,10 @@ def objective(
     u: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray,
     unit: float, safe: float, price: float, c: float, h: float, tau: FloatArray, order: IntArray,
 ) -> float:  # fmt: skip
-    """Cost of the fold; `tau` and `order` receive the images and whose they are.
+    """The cost of the fold; `tau` receives the images and `order` the indices of their points.
 
-    Without a price, safety is that of the two points at a gap: quick. With one, all points count.
+    If the price is 0, only the errors of the two points at a gap count, which is quick; otherwise the errors
+    of all points do.
     """
     if not _merged(u, codes, kind, c, h, tau, order):
         return NEVER
@@ -216,7 +218,7 @@ def risk(
     u: FloatArray, codes: IntArray, errors: FloatArray,
     unit: float, safe: float, price: float, c: float, h: float, tau: FloatArray, order: IntArray,
 ) -> float:  # fmt: skip
-    """What the lost bits of safety cost: `NOISE` each, and the price those of the least safe boundary.
+    """The cost of lost bits of safety: `NOISE` for each, and the price for those of the least safe boundary.
 
     A point inside a run counts too if its error makes it reach farther than the point at the run's end::
 
@@ -247,7 +249,7 @@ def risk(
 
 @_compiled
 def error_of(u: float, error: float, unit: float, c: float, h: float) -> float:
-    """Error of the image of u, if that of u is `error`: stretched, and rounded."""
+    """The error of the image of u, given the error of u: it is stretched, and rounding is added."""
     w = (u - c) / h
     square = 1 + w * w
     stretch = 2 * abs(1 - w * w) / (square * square) / h
@@ -261,7 +263,7 @@ def rated(
 ) -> Fold:  # fmt: skip
     """The fold with its objective at this price.
 
-    Parameters and result as of `anneal`.
+    The parameters and the result are those of `anneal`.
     """
     n = len(t)
     u, eu, tau, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
@@ -275,9 +277,9 @@ def begin(
     t: FloatArray, codes: IntArray, kind: IntArray, errors: FloatArray, unit: float, safe: float,
     kappa: float, draws: FloatArray,
 ) -> Fold:  # fmt: skip
-    """The best of the random folds whose near chain is some points next to each other.
+    """The best of `len(draws)` random folds, each with neighbouring points for its near chain.
 
-    Parameters and result as of `anneal`; the shape, random too, is the same for all of them.
+    The parameters and the result are those of `anneal`. The shape is random, the same for all of the folds.
     """
     n = len(t)
     u, eu, tau, order = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
@@ -306,29 +308,32 @@ def anneal(
     unit: float, safe: float, price: float, fold: Fold,
     draws: FloatArray, scales: FloatArray, limits: FloatArray, temperatures: FloatArray,
 ) -> Fold:  # fmt: skip
-    """The best of a chain of folds: its objective, the shape (beta, kappa), and the tangents' c and h.
+    """The best fold of an annealing chain, as (objective, beta, kappa, c, h): shape, and tangents at c -/+ h.
 
     Parameters
     ----------
     t : ndarray, shape (n,)
         Ascending slopes from -1 to 1, before the shape.
     codes, kind : ndarray of int, shape (n,)
+        Label of every point, and its kind: `SINGLE`, `FIRST` or `LAST`.
     errors : ndarray, shape (n,)
         Errors of t.
     unit : float
         The unit round-off.
     safe : float
-        The ratio of gap to errors from which on no more is asked for.
+        The ratio of gap to errors that is wanted; a larger one lowers the cost no further.
     price : float
-        What a bit costs by which the least safe gap of all is less so; 0 for the quick objective.
+        The cost of each bit by which the ratio of the least safe gap is less; 0 for the quick objective.
     fold : tuple of float
-        The fold to begin with, as it is returned.
+        The fold to begin with, in the form in which the result is returned.
     draws : ndarray, shape (n_steps, DRAWS)
+        The random numbers of each step; see `DRAWS`.
     scales : ndarray, shape (n_steps,)
-        Sizes of steps, relative.
+        Relative sizes of the steps.
     limits : ndarray, shape (n_steps,)
-        Standard exponential numbers: how much worse a step may be, in units of the temperature.
+        Standard exponential numbers: a step may be so much worse, in units of the temperature.
     temperatures : ndarray, shape (n_steps,)
+        The temperature at each step, in bits.
     """
     n = len(t)
     u, other = np.empty(n), np.empty(n)
@@ -353,7 +358,7 @@ def anneal(
                 if new_kappa > most or new_kappa < least:
                     continue
             fine = True
-            for z in range(2):  # the tangents stay between the points where they are
+            for z in range(2):  # each tangent stays between the same two points
                 tangent = c - h if z == 0 else c + h
                 if abs(tangent) < 0.999:
                     s = 2 * tangent / (1 - tangent * tangent) / kappa
@@ -370,7 +375,7 @@ def anneal(
                 continue
             _halves(t, errors, unit, new_beta, new_kappa, other, other_eu)
             new_c, new_h = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
-        elif x < 0.45:  # put a near point onto a far one, one tangent staying
+        elif x < 0.45:  # put a near point onto a far one while one of the tangents stays
             left = y < 0.5
             tangent = c - h if left else c + h
             i = _place(u, tangent)

@@ -1,20 +1,20 @@
-r"""Fold search: folds of the circle that bring many equal labels together at once [ours].
+r"""Fold search: the search for folds of the circle that bring many equal labels together at once [ours].
 
 A layer sends z to the direction of ``A (z - o)``: from outside the circle, o sees it folded two-to-one onto
-an arc (`circle`). Four numbers describe a fold: the tangents' ``c -/+ h`` in ``u = tan(angle / 2)``, and the
-shape (beta, kappa) with which the layer before has spread its arc. A merge spends them on one or two pairs of
-points; here they are searched for, by simulated annealing of a local objective (`fold_kernel`)::
+an arc (`plane`). Four numbers describe a fold: the tangents at ``c -/+ h`` in ``u = tan(angle / 2)``, and the
+shape (beta, kappa) with which the layer before has spread its arc. Pair merges use them up for one or two
+pairs of points; here simulated annealing of a local objective (`fold_kernel`) chooses all four::
 
        a b a a b · b a                 a a b · b b a        runs of equal labels disappear where the far and
       (───────────────)    ──────►     ─────────────►       the near chain fall into step: about a tenth of
        near    far                     one layer later      the layers that merges take
 
-Nothing is ever dropped: the samples of a run fall close together, not onto each other, and a later fold may
+All samples are kept: the samples of a run fall close together, not onto each other, and a later fold may
 part them again. The weights are rounded first and the points computed from the rounded weights, so that no
-error piles up unseen. Every point carries an estimate of its rounding error, and *safety* is the smallest gap
-over error. It only ever shrinks, from some 10 bits in float32 after the first layer to the one that has to be
-left, and so it is rationed: the fewer boundaries are left, the less of it is wanted, and the folds of a layer
-compete by the objective *and* by what safety they lose::
+error accumulates unnoticed. Every point has an estimate of its rounding error, and *safety* is the smallest
+ratio of gap to error between unequal labels, stated in bits. It only ever shrinks, from some 10 bits in
+float32 after the first layer to the 1 bit that has to be left. So it is rationed: the fewer boundaries are
+left, the less safety is wanted, and a fold is judged by the objective *and* by the safety that it loses::
 
     bits of safety   ·..
                         ·.        wanted: least * 2^(reserve * sqrt(boundaries left / at the beginning))
@@ -22,15 +22,17 @@ compete by the objective *and* by what safety they lose::
              least  ┈┈┈┈┈┈┈·
                     ───────────► boundaries removed
 
-The errors of a layer are independent of those it is handed, so their squares add up. Bounds, as in `fold`,
-are some twenty times what errors come to, too much for float32: there is no net of 200 samples then.
+The rounding errors of a layer are independent of those of its inputs, so their squares add up. Bounds, as in
+`fold`, are some twenty times the actual errors, too much for float32: with them, no net for 200 samples is
+found.
 
-One *unit* of work is `STEPS` folds: one chain of annealing, or `SCOUTS` short ones. A run takes `CHAINS`
-units a layer (`MORE` for many samples, and in float32) and as many again if that brings hardly anything, and
-goes on with the best fold; where some layers bring nothing it returns to an earlier one and draws other
-chains. Runs, from different first layers, follow each other until the budget is spent or `PATIENCE` of them
-have found nothing shallower; one that cannot be shallower than the best is given up. The order of the units
-is fixed: a larger budget continues where a smaller one stopped, and the number of threads is immaterial.
+One *unit* of work is `STEPS` folds: one chain of annealing, or `SCOUTS` short ones. A run spends `CHAINS`
+units on each layer (`MORE` from `MANY` samples on, which are fewer in float32), and as many again if the gain
+is slight. It continues with the best fold; after some layers without a gain it returns to an earlier layer
+and draws other chains. Runs from different first layers follow each other until the budget is spent or
+`PATIENCE` runs in a row have found no shallower net; a run that cannot be shallower than the best net is
+given up. The order of the units is fixed: a larger budget continues where a smaller one stopped, and the
+number of threads has no influence.
 
 References
 ----------
@@ -74,32 +76,33 @@ from lntheory.network import Layer
 __all__ = ["BUDGET", "CHAINS", "FoldSearch", "fold_search"]
 
 BUDGET = 2400
-"""Units of work, unless told otherwise."""
+"""Default budget of a search, in units of work."""
 STEPS, POLISH = 20_000, 5
-"""Folds tried in a unit; the last fifth of a long chain has a price for the least safe gap."""
+"""Folds tried in a unit; the last 1 / `POLISH` of a long chain has a price for the least safe gap."""
 CHAINS, MORE, MANY = 12, 24, {"float64": 600, "float32": 100}
-"""Units a layer, or more of them from so many samples on: what is scarce then is safety."""
+"""Units for each layer, and the larger number from `MANY` samples on, where safety is scarce."""
 SCOUTS, STARTS = 16, 3
-"""Short chains in a unit; each begins with the best of random folds, a third of its steps."""
+"""Short chains in a unit; 1 / `STARTS` of the steps of each are random folds, of which it takes the best."""
 HOT, WARM, COLD = 3.0, 1.5, 0.3
-"""Temperatures in bits: of short chains at the beginning and the end, and of long ones from there on."""
+"""Temperatures in bits: short chains cool from `HOT` to `WARM`, long ones from `WARM` to `COLD`."""
 MILD, ICY = 1.0, 0.1
-"""Temperatures of polishing."""
+"""Temperatures in bits at the beginning and the end of the polish."""
 LIFTS, ROUNDS, MUTANTS, PROMISING = 256, 24, 32, 8
-"""First layers drawn, how often how many variations of the best one are tried, and of how many the safety."""
+"""First layers drawn; rounds of improvement; variations of the best in a round; how many are judged fully."""
 SLIGHT = 5.0
-"""A gain so small that a layer is searched for once more."""
+"""If no fold lowers the score by so much, the layer is searched for once more."""
 STALLED, BACK, RETURNS, PATIENCE = 4, 6, 4, 12
-"""Layers without progress after which a run returns so many layers (twice as many the second time, ...), how
-often it does before it is given up, and runs without a find after which the search is."""
+"""After more than `STALLED` layers without progress, a run goes back to before them and `BACK` layers further
+(twice as many the second time, and so on), at most `RETURNS` times. The search ends after `PATIENCE` runs
+without a shallower net."""
 SOLID = 0.6
-"""Share of the points that are ends of runs below which half of the chains keep runs whole."""
+"""If the ends of runs are less than this share of the points, half of the chains keep runs whole."""
 LEAST = 2.0
-"""Gap / error that has to be left: for two equal errors, some six standard deviations of the gap's."""
+"""Least gap / error accepted; for two equal errors it is some six standard deviations of the gap's error."""
 RESERVE, MOST_RESERVED = 0.085, 18.0
-"""Bits of safety wanted at the beginning: for each boundary between unequal labels, and at most."""
+"""Bits of safety wanted beyond the least at the beginning: for each boundary, and at most."""
 PRICE = 30.0
-"""What a bit costs by which an arc is less safe than wanted."""
+"""The cost of each bit by which an arc is less safe than wanted."""
 SHAPES = np.linspace(-0.9, 0.9, 13), np.array([0.1, 0.5, 1, 2, 4, 8, 16, 40, 100, 300, 1000.0])
 """Shapes (beta, kappa) tried to spread the points of an arc."""
 
@@ -111,9 +114,10 @@ EXACT = Float64()
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be fitted; `scale` holds the powers of two that bring every feature near 1.
+    """The samples and labels to fit; `scale` holds the powers of two that bring every feature near 1.
 
-    The safety wanted begins with `reserve` bits more than the least, at so many `boundaries`.
+    The safety wanted is `reserve` bits more than the least while there are `boundaries` boundaries of unequal
+    labels, and decreases with their number.
     """
 
     X: FloatArray
@@ -125,24 +129,24 @@ class Task:
 
     @property
     def unit(self) -> float:
-        """The unit round-off of the target; twice that of float64: the points here are computed in it too."""
+        """The unit round-off of the target, doubled for float64, since the points here are in float64 too."""
         return self.target.unit * (2 if self.target.name == "float64" else 1)
 
     @property
     def chains(self) -> int:
-        """Units a layer."""
+        """The number of units for each layer."""
         return CHAINS if len(self.codes) < MANY[self.target.name] else MORE
 
     def wanted(self, boundaries: int) -> float:
-        """Gap / error that should be left when there are so many boundaries between unequal labels.
+        """The gap / error that is wanted when there are so many boundaries between unequal labels.
 
-        Errors grow with the layers: a safety spent at the beginning is missing in the end.
+        Errors grow with the layers, so safety that is lost early is missing later.
         """
         left = min((boundaries / self.boundaries) ** 0.5, 1.0)
         return float(LEAST * 2.0 ** (self.reserve * left))
 
     def begun(self, arc: Arc) -> Task:
-        """The task from this first layer on: what it does not have cannot be kept."""
+        """The task after this first layer: no more safety is wanted than the layer has."""
         safe = max(shaped(self, arc, *arc.spread()).safety() / LEAST, 1.0)
         reserve = min(RESERVE * len(arc.ends), MOST_RESERVED, float(np.log2(safe)))
         return replace(self, reserve=reserve, boundaries=max(1, len(arc.ends)))
@@ -155,14 +159,15 @@ class Arc:
     Attributes
     ----------
     before : ndarray, shape (n, d)
-        What goes into the layer: samples, or points of the circle.
+        The inputs of the layer: scaled samples, or points of the circle.
     errors : ndarray, shape (n,), or None
-        Errors of the angles of `before`; None if those are the samples, brought near 1.
+        Errors of the angles of `before`; None if `before` holds samples.
     rows, offset : ndarray, shapes (2, d) and (2,)
         ``(den, num) = rows @ before + offset``, den > 0.
     t : ndarray, shape (n,)
         ``num / den``, ascending from -1 to 1.
     samples, codes : ndarray of int, shape (n,)
+        Index and label of the sample that each point belongs to.
     """
 
     before: FloatArray
@@ -183,7 +188,7 @@ class Arc:
         samples: Codes,
         codes: Codes,
     ) -> Arc | None:
-        """The arc of these slopes, sorted and brought to [-1, 1]; None if it is a point."""
+        """The arc with slopes sorted and mapped to [-1, 1]; None if all are equal, or a den is not > 0."""
         den, num = rows @ before.T + offset[:, None]
         slopes = num / den
         order = np.argsort(slopes, kind="stable")
@@ -199,11 +204,14 @@ class Arc:
 
     @property
     def ends(self) -> Codes:
-        """Indices before which the label changes."""
+        """Indices of the points whose label differs from that of the point before."""
         return np.flatnonzero(self.codes[1:] != self.codes[:-1]) + 1
 
     def spread(self, *, readable: bool = False) -> tuple[float, float]:
-        """The shape that makes the gaps between unequal labels largest: their product, or the least."""
+        """The shape (beta, kappa) that makes the product of the gaps between unequal labels largest.
+
+        If `readable` is true, it makes the smallest gap largest instead.
+        """
         at = self.ends
         a, b = self.t[at - 1], self.t[at]
         betas, kappas = SHAPES[0][:, None, None], SHAPES[1][None, :, None]
@@ -217,7 +225,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class ArcPoints:
-    """Points of the circle after a layer, in order along their arc, and that layer as it is rounded."""
+    """Points of the circle after a layer, in order along their arc, and the rounded layer."""
 
     weight: FloatArray
     bias: FloatArray
@@ -231,7 +239,7 @@ class ArcPoints:
         return arc_safety(self.points, self.errors, self.codes)
 
     def fold(self, c: float, h: float) -> Arc | None:
-        """Seen through the fold with tangents ``c -/+ h``."""
+        """The arc after the fold with tangents at ``c -/+ h``."""
         square = h * h + c * c
         rows = np.array([[(square - 1) / 2, -c], [-h * c, h]])
         offset = np.array([(square + 1) / 2, -h * c])
@@ -240,7 +248,7 @@ class ArcPoints:
 
 
 def shaped(task: Task, arc: Arc, beta: float, kappa: float) -> ArcPoints:
-    """The layer with its shape, rounded, and where it takes the points."""
+    """The layer with this shape, rounded, and the images of the points."""
     rows = np.stack([arc.rows[0] + beta * arc.rows[1], kappa * (arc.rows[1] + beta * arc.rows[0])])
     offset = np.array([arc.offset[0] + beta * arc.offset[1], kappa * (arc.offset[1] + beta * arc.offset[0])])
     size = np.sqrt(max((rows * rows).sum(), (offset * offset).sum()))
@@ -249,7 +257,7 @@ def shaped(task: Task, arc: Arc, beta: float, kappa: float) -> ArcPoints:
 
 
 def _from_samples(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) -> ArcPoints:
-    """The errors are twice a layer's own: the samples may have to be rounded too."""
+    """`shaped` for samples. The errors are twice a layer's own, since the samples may be rounded too."""
     layer = first_layer(
         task.X[arc.samples], task.scale, rows, offset, EXACT, rounded=task.target.rounded,
         largest_exponent=1000 if task.target.name == "float64" else 100,
@@ -260,7 +268,10 @@ def _from_samples(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) ->
 
 
 def _from_circle(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) -> ArcPoints:
-    """Errors grow by the largest ``|d image / d angle|`` within them; then comes the layer's own rounding."""
+    """`shaped` for points of the circle.
+
+    An error is multiplied by the largest ``|d image / d angle|`` within it; the layer's rounding is added.
+    """
     assert arc.errors is not None
     weight, bias = plane.space(rows, offset, EXACT)
     weight, bias = task.target.rounded(weight), task.target.rounded(bias)
@@ -282,7 +293,7 @@ def _from_circle(task: Task, arc: Arc, rows: FloatArray, offset: FloatArray) -> 
 
 @dataclass(frozen=True)
 class _Node:
-    """An arc, the layers before its own, the smallest gap / error so far, and how little is left to do."""
+    """An arc, the layers before its own, the smallest gap / error so far, and a score (less is better)."""
 
     arc: Arc
     path: tuple[Layer, ...]
@@ -291,12 +302,12 @@ class _Node:
 
     @property
     def depth(self) -> int:
-        """Layers, the arc's own counted."""
+        """Number of layers, the arc's own included."""
         return len(self.path) + 1
 
 
 def local_objective(t: FloatArray, codes: Codes) -> float:
-    """The objective of `fold_kernel` for ascending slopes and their labels; inf if unequal ones meet."""
+    """The objective of `fold_kernel` for ascending slopes and their labels; inf if unequal labels meet."""
     first = np.append(True, codes[1:] != codes[:-1])
     starts, ends = t[first], t[np.append(first[1:], True)]
     gaps = starts[1:] - ends[:-1]
@@ -308,7 +319,10 @@ def local_objective(t: FloatArray, codes: Codes) -> float:
 
 
 def _node(task: Task, arc: Arc | None, path: tuple[Layer, ...], safety: float) -> _Node | None:
-    """The arc judged: by its objective, and by how safe its gaps are when it is spread."""
+    """The node of an arc, scored by its objective and by the safety of its gaps when it is spread.
+
+    The result is None if there is no arc, or it is not safe.
+    """
     if arc is None:
         return None
     shape = arc.spread(readable=is_readable(arc.codes))
@@ -322,9 +336,9 @@ def _node(task: Task, arc: Arc | None, path: tuple[Layer, ...], safety: float) -
 
 @dataclass(frozen=True)
 class _Board:
-    """What the folds of a layer are tried on: the arc with its shape, all points or the ends of runs.
+    """The points on which folds are tried: all points of a shaped arc, or only the ends of its runs.
 
-    The fields are those that `fold_kernel` wants.
+    The fields are the arguments of `fold_kernel.anneal`.
     """
 
     t: FloatArray
@@ -337,7 +351,10 @@ class _Board:
 
     @classmethod
     def of(cls, task: Task, arc: Arc, beta: float, kappa: float, *, whole: bool) -> _Board:
-        """The board of an arc whose points are brought to ``(t + beta) / (1 + beta t)``."""
+        """The board of an arc whose slopes t are mapped to ``(t + beta) / (1 + beta t)``.
+
+        If `whole` is true, runs of equal labels are kept whole and only their ends are points of the board.
+        """
         t = (arc.t + beta) / (1 + beta * arc.t)
         errors = shaped(task, arc, beta, kappa).errors * (1 + (kappa * t) ** 2) / kappa
         codes, kind = arc.codes, np.full(len(t), SINGLE)
@@ -357,7 +374,7 @@ class _Board:
         return self._chain(rng, steps - len(draws), HOT, WARM, 0.0, fold)
 
     def follow(self, fold: Fold, seed: list[int]) -> Fold:
-        """A long chain from there, and a polish of its best."""
+        """A long chain from this fold, and a polish of the best fold of the chain."""
         rng = np.random.default_rng(seed)
         last = STEPS // POLISH
         fold = self._chain(rng, STEPS - last, WARM, COLD, 0.0, fold)
@@ -384,9 +401,9 @@ class _Board:
 
 
 def _children(task: Task, node: _Node, units: int, seed: list[int], ordered_map: OrderedMap) -> list[_Node]:
-    """What one more fold makes of the node, one for each long chain whose fold is safe.
+    """The nodes after one more fold, one for each long chain whose fold is safe.
 
-    Half of the units are for scouts, `SCOUTS` a unit; the best of those are followed, one a unit.
+    Half of the units go to scouts, `SCOUTS` for each unit; the best scouts are followed, one for each unit.
     """
     arc = node.arc
     beta, kappa = arc.spread()
@@ -456,7 +473,7 @@ def best_lift(task: Task, rng: np.random.Generator) -> Arc | None:
 
 
 def _read_out(task: Task, node: _Node) -> Built | None:
-    """The finished net, if it is right in the target arithmetic."""
+    """The finished net, or None if it is not safe or not right in the target arithmetic."""
     points = shaped(task, node.arc, *node.arc.spread(readable=True))
     n_classes = int(task.codes.max()) + 1
     if not (safety := min(node.safety, points.safety())) >= LEAST:
@@ -469,7 +486,7 @@ def _read_out(task: Task, node: _Node) -> Built | None:
 
 @dataclass
 class _Budget:
-    """Units of work: how many there are, and how many are spent."""
+    """The units of work of a search: the total, and those spent."""
 
     total: int
     progress: Progress | None
@@ -478,7 +495,7 @@ class _Budget:
     stopped: bool = False
 
     def take(self, units: int) -> int:
-        """Spend up to so many; how many there were: none once the search should stop."""
+        """Spend up to so many units and return how many were left to spend; 0 once the search should stop."""
         self.stopped = self.stopped or (self.should_stop is not None and self.should_stop())
         if self.stopped:
             return 0
@@ -494,7 +511,7 @@ class _Budget:
 def _tried(
     task: Task, node: _Node, seed: list[int], budget: _Budget, ordered_map: OrderedMap
 ) -> list[_Node] | None:  # fmt: skip
-    """Children of one try, or of two where the first gains hardly anything; None if the budget is spent."""
+    """Children of one attempt, or of two if the gain of the first is slight; None if the budget is spent."""
     children: list[_Node] = []
     for attempt in range(2):
         if any(child.score <= node.score - SLIGHT for child in children):
@@ -507,7 +524,7 @@ def _tried(
 
 
 def _run(task: Task, seed: list[int], budget: _Budget, below: int, ordered_map: OrderedMap) -> Built | None:
-    """From one first layer to a net of fewer than `below` layers, or None."""
+    """One run: a net of fewer than `below` layers from one first layer, or None."""
     arc = best_lift(task, np.random.default_rng(seed))
     if arc is not None:
         task = task.begun(arc)
@@ -540,13 +557,14 @@ def _run(task: Task, seed: list[int], budget: _Budget, below: int, ordered_map: 
 
 @dataclass(frozen=True)
 class FoldSearch:
-    """What a search came to: the shallowest net, if any; the units and runs it took.
+    """The result of a search: the shallowest net, if any, and the work spent.
 
     Attributes
     ----------
     built : Built or None
-        None if no run was completed within the budget, or none was shallow enough.
+        The shallowest net; None if no run was completed within the budget, or none was shallow enough.
     units, runs : int
+        The units of work and the number of runs spent.
     """
 
     built: Built | None
@@ -576,16 +594,17 @@ def fold_search(
         Labels ``0 .. C - 1``, C >= 2, all present.
     seed : int
     budget : int
-        Units of work: chains of `STEPS` folds. More of them never give a deeper net.
+        Units of work, of `STEPS` folds each. A larger budget never gives a deeper net.
     target : {"float64", "float32"}
+        The arithmetic in which the net has to be right.
     below : int, optional
-        Only nets of fewer layers are looked for.
+        Only nets of fewer layers than this are searched for.
     n_jobs : int
-        Threads; immaterial for the result.
+        Number of threads; it has no influence on the result.
     progress : callable, optional
         Called as ``progress(units spent, budget)``.
     should_stop : callable, optional
-        Asked between the layers; once it says so, the search ends as if the units spent were the budget.
+        Called between layers; once it returns True, the search ends as if the units spent were the budget.
 
     Returns
     -------
@@ -602,7 +621,7 @@ def fold_search(
     task = Task(X, codes, powers_of_two(X), Target.of(target))
     most = 2 * len(X) if below is None else below  # a run that needs more than pairs do is of no use
     work, best, runs, useless = _Budget(budget, progress, should_stop), None, 0, 0
-    enough = 0  # units without which no net half as deep as the best would be found
+    enough = 0  # with no more units than this, a further run is not worth starting
     with np.errstate(all="ignore"), workers(n_jobs, engine="threads") as ordered_map:
         while budget - work.spent > enough and not work.stopped and most > 1 and useless < PATIENCE:
             before = work.spent

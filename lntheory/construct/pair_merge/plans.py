@@ -36,7 +36,7 @@ PLANS, PLANS_SCORED, ATTEMPTS = 800, 100, 12
 CELLS = 16
 """Most samples of the plane, in two classes, for which every order seen from a centre is tried."""
 SHALLOWEST, SHALLOW, HOPELESS = 1e6, 1e3, 1e5
-"""Added to the rank of a first layer after which no layer, or one, is needed; minus an unusable one's rank."""
+"""Rank bonus of first layers after which no layer, or one, is needed; minus the rank of unusable ones."""
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def shatters(
     random_state : int
         The same seed gives the same nets, whatever the number of workers.
     n_jobs : int
-        Processes, as in joblib (-1: all cores).
+        Number of processes; -1 for one a core.
     progress : callable (labelings done, labelings), optional
 
     Returns
@@ -290,7 +290,7 @@ def build_lower_bound(
         ``shattering-L<depth>-d<dim>-m<n_samples>.json.gz`` in the current directory.
     random_state : int
     n_jobs : int
-        Processes, as in joblib.
+        Number of processes; -1 for one a core.
     progress : callable (labelings done, labelings), optional
 
     Returns

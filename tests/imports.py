@@ -23,6 +23,9 @@ ROOMS = (
 )
 """From the ground up: a room imports itself and the rooms of earlier lines, never those of its own line."""
 
+ABOVE = ("training", "proofs_checks", "tests", "benchmarks")
+"""What stands beside the package and above all its rooms; a wheel installs two of them inside it."""
+
 FRONT = ("__init__", "cli", "__main__")
 """What may import the front of the package: itself, and the command."""
 
@@ -45,21 +48,51 @@ def imports(module: str, modules: Mapping[str, str], *, is_package: bool) -> set
         elif isinstance(node, ast.ImportFrom):
             base = _base(module, node, is_package)
             names = [f"{base}.{alias.name}" for alias in node.names]
+        elif _is_import_by_name(node):
+            names = [ast.literal_eval(node.args[0])]
         else:
             continue
         found |= {resolved for name in names if (resolved := _resolved(name, modules))}
-    return found - {module}
+        found |= {f"{PACKAGE}.{top}" for name in names if (top := _above(name)) is not None}
+    entered = {package for target in found for package in _packages(target) if package in modules}
+    return {
+        target for target in found | entered if not f"{module}.".startswith(f"{target}.") or target == PACKAGE
+    }
+
+
+def _is_import_by_name(node: ast.AST) -> bool:
+    """Whether it is ``import_module("...")`` or ``__import__("...")`` of a name that stands there."""
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__")
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.Constant)
+    )
+
+
+def _above(name: str) -> str | None:
+    """The folder beside the package that a name belongs to, all of which stand above it."""
+    parts = name.removeprefix(f"{PACKAGE}.").split(".")
+    return parts[0] if parts[0] in ABOVE else None
+
+
+def _packages(module: str) -> Iterator[str]:
+    """The packages inside ours that are entered when a module is imported: their ``__init__`` is run."""
+    parts = module.split(".")
+    for length in range(2, len(parts)):
+        yield ".".join(parts[:length])
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
     """Everything that is executed at some time: all but the body of ``if TYPE_CHECKING:``."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            for other in child.orelse:
-                yield from _run(other)
-            continue
-        yield child
-        yield from _run(child)
+        if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            children = child.orelse
+        else:
+            children = [child]
+        for executed in children:
+            yield executed
+            yield from _run(executed)
 
 
 def _base(module: str, node: ast.ImportFrom, is_package: bool) -> str:

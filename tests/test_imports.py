@@ -35,6 +35,23 @@ PLANTED = {
     "relative": ("lntheory.base.files", "from ..network import net\n", "network"),
     "of the front": ("lntheory.exact.rational", "import lntheory\n", "front"),
     "of the front's names": ("lntheory.exact.rational", "from lntheory import shatter\n", "front"),
+    "unless for type checkers": (
+        "lntheory.base.files",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import lntheory.construct\n",
+        "construct",
+    ),
+    "if not": ("lntheory.base.files", "if not TYPE_CHECKING:\n    import lntheory.construct\n", "construct"),
+    "by name": ("lntheory.exact.rational", "import_module('lntheory.construct')\n", "construct"),
+    "of what stands above": (
+        "lntheory.exact.rational",
+        "from proofs_checks import registry\n",
+        "proofs_checks",
+    ),
+    "through a package": (
+        "lntheory.construct.first_layer",
+        "from lntheory.construct.pair_merge.views import Views\n",
+        "circle",
+    ),
     "beside": ("lntheory.separability", "from lntheory.bounds import least_depth\n", "bounds"),
     "a circle in a room": ("lntheory.base.files", "from lntheory.base import jsonfile\n", "circle"),
     "a room of no order": ("lntheory.attic", "import math\n", "no room"),

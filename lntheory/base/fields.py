@@ -191,7 +191,8 @@ def _complaint(error: ValidationError, where: str) -> str:
         case "missing":
             return f"{where}: field {path!r} is missing"
         case "extra_forbidden" | "unexpected_keyword_argument":
-            return f"{where}: unknown field {path!r}; remove it, or is the file of a newer version?"
+            unknown = excerpt(fault["loc"][-1])
+            return f"{where}: unknown field {unknown}; remove it, or is the file of a newer version?"
         case "value_error" if not fault["loc"]:
             return f"{where}: {fault['ctx']['error']}"
         case "value_error":

@@ -98,12 +98,17 @@ def workers(
         with _dask_map(count, scheduler) as ordered_map:
             yield ordered_map
     elif count == 1:
-        yield map
+        yield _in_this_thread
     elif engine == "threads":
         with ThreadPoolExecutor(count) as pool:
             yield pool.map
     else:  # the processes stay for the next call, since starting them takes a second
         yield get_reusable_executor(count, timeout=300, env=_shared_cores(count)).map
+
+
+def _in_this_thread(function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]:
+    for item in items:  # not `map`, which a StopIteration of the function would end without a word
+        yield function(item)
 
 
 def _shared_cores(count: int) -> dict[str, str]:

@@ -129,8 +129,8 @@ def run(
             result.show()
         sys.stdout.flush()
         return result.exit_code if isinstance(result, Report) else int(result or 0)
-    except BrokenPipeError:  # the reader has closed the pipe; the interpreter must not complain at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        _give_up_output()
         return ExitCode.DONE
     except _USAGE_ERROR as error:
         error.show()
@@ -158,8 +158,17 @@ def _failed(code: ExitCode, message: str, arguments: Sequence[str], **details: A
     console.print(f"{code.words}: {message}")
     if "--json" in arguments:
         values = {"status": code.words, "exit_code": int(code), "message": message, **details}
-        print(json.dumps(values))
+        try:
+            print(json.dumps(values))
+            sys.stdout.flush()
+        except BrokenPipeError:  # that nobody reads the message does not change what it says
+            _give_up_output()
     return code
+
+
+def _give_up_output() -> None:
+    """The reader has closed the pipe: whatever is left to print goes nowhere, without a complaint at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 ::
 
     [project.entry-points."lntheory.commands"]        lntheory --help     lists the name, imports nothing
-    prove = "proofs_checks.command:prove"             lntheory prove ...  imports it, and runs it
+    prove = "lntheory.proofs_checks.command:prove"    lntheory prove ...  imports it, and runs it
 
 The entry point names a typer application, or a function that typer makes a command of. A command returns
 what our own do: a `lntheory.base.terminal.Report`, an exit code, or None. Its ``typer.Context.obj`` is the

@@ -19,8 +19,7 @@ import torch
 from torch import Tensor
 
 from lntheory.base.validation import as_count
-from lntheory.nn.norms import Device, Norm, apply_affine
-from lntheory.nn.registry import NormEntry
+from lntheory.nn.norms import Device, Norm, NormEntry, apply_affine
 
 
 class AbsoluteDeviationNorm(Norm):

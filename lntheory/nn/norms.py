@@ -37,6 +37,8 @@ Ni, Guo, Jia, Huang, "On the Nonlinearity of Layer Normalization", ICML 2024 (ar
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -56,6 +58,7 @@ __all__ = [
     "LayerNorm",
     "LayerNormPosition",
     "Norm",
+    "NormEntry",
     "RMSNorm",
 ]
 
@@ -433,6 +436,26 @@ class FeatureBatchNorm(nn.BatchNorm1d):
         """Normalize each feature over all rows."""
         _check_input(input, self.num_features, 0, type(self).__name__)
         return super().forward(input.reshape(-1, self.num_features)).reshape(input.shape)
+
+
+@dataclass(frozen=True)
+class NormEntry:
+    """A norm of the register.
+
+    Attributes
+    ----------
+    make : callable
+        ``make(num_features, *, dim, eps, affine, device, dtype)``, with ``num_groups`` and ``group_size`` too
+        if `grouped`; for a norm of ours its class.
+    summary : str
+        What it does, in a line.
+    grouped : bool
+        Whether it takes groups.
+    """
+
+    make: Callable[..., nn.Module]
+    summary: str
+    grouped: bool = False
 
 
 def apply_affine(y: Tensor, weight: Tensor | None, bias: Tensor | None, dim: int = 0) -> Tensor:

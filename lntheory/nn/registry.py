@@ -6,8 +6,7 @@ models of `training` and the tests that all norms have to pass read it from here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -26,31 +25,12 @@ from lntheory.nn.norms import (
     InstanceNorm,
     LayerNorm,
     LayerNormPosition,
+    NormEntry,
     RMSNorm,
     as_dim,
 )
 
-__all__ = ["NORMS", "NormEntry", "list_norms", "make_norm"]
-
-
-@dataclass(frozen=True)
-class NormEntry:
-    """A norm of the register.
-
-    Attributes
-    ----------
-    make : callable
-        ``make(num_features, *, dim, eps, affine, device, dtype)``, with ``num_groups`` and ``group_size`` too
-        if `grouped`; for a norm of ours its class.
-    summary : str
-        What it does, in a line.
-    grouped : bool
-        Whether it takes groups.
-    """
-
-    make: Callable[..., nn.Module]
-    summary: str
-    grouped: bool = False
+__all__ = ["NORMS", "list_norms", "make_norm"]
 
 
 def _batch_norm(num_features: int, *, dim: int, **options: Any) -> nn.Module:

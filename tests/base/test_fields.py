@@ -74,6 +74,7 @@ def test_a_value_goes_to_json_and_back() -> None:
         ({"inner": {}}, "'inner.values' is missing"),
         ({"inner": [1]}, "inner"),
         ({"zzz": 1}, "'zzz'"),
+        ({"a-b": 1}, "'a-b'"),
     ],
 )
 def test_what_a_field_does_not_take_is_refused_by_name(fields: dict[str, Any], field: str) -> None:

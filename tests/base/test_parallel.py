@@ -48,6 +48,17 @@ def test_the_first_error_is_raised_in_its_place(engine: Engine, n_jobs: int) -> 
         next(results)
 
 
+def stopping(item: int) -> int:
+    return next(iter(())) if item == 1 else item
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_function_that_stops_iteration_ends_nothing_without_a_word(engine: Engine, n_jobs: int) -> None:
+    with pytest.raises(RuntimeError):
+        list(parallel_map(stopping, range(3), n_jobs=n_jobs, engine=engine))
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_workers_are_used_again_and_may_be_left_early(engine: Engine) -> None:
     with workers(2, engine=engine) as ordered_map:

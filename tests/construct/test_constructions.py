@@ -270,7 +270,7 @@ def test_the_template_takes_one_layer_where_a_random_one_does():
 
 
 def test_constructions_are_registered_under_their_names():
-    assert list(METHODS) == ["auto", "fold", "pairs", "minority-merge", "projection-merge"]
+    assert {"auto", "fold", "pairs", "minority-merge", "projection-merge"} <= set(METHODS)
     assert all(method.name == name and method.summary for name, method in METHODS.items())
     for name in ("no-such-method", None, 3):
         with pytest.raises(InvalidInputError, match="choose one of auto, fold, pairs"):

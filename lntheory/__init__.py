@@ -3,9 +3,9 @@
 ```
 lntheory
 ├── layer_norm, rms_norm, group_layer_norm     the normalizations, without epsilon, in float64
-├── ssr, lssr, separability, ScatterAccumulator how separable labelled points are, in float64
+├── ssr, lssr, separability, ScatterAccumulator the separability of labelled points, in float64
 ├── LNNet, shatter                             an explicit net that fits every labelled point
-├── exact                                      the same verbs with no rounding, and `certify`
+├── exact                                      the same functions without rounding, and `certify`
 ├── nonlinearity, vc, bounds                   the Hessian indicator; VC dimension, built and bounded
 ├── circle, plotting                           what a net of width 3 does to points: numbers, pictures
 ├── construct, network, data                   constructions, nets as values, labelled data
@@ -70,7 +70,7 @@ _LAZY = {
     "plotting": "lntheory",
     "vc": "lntheory",
 }
-"""Public name -> the package that holds it; of "lntheory" it is a submodule."""
+"""Public name -> the package that holds it; names held by "lntheory" are submodules."""
 
 
 def __getattr__(name: str) -> Any:

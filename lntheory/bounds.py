@@ -1,11 +1,11 @@
-r"""Bounds of the VC dimension of width-3 LN-Nets, and of depths, as numbers: nothing is built here.
+r"""Bounds of the VC dimension and of the depth of width-3 LN-Nets, as numbers; no net is built here.
 
-For the nets of L LN layers of width 3 on R^d, with one affine score (positive or not) as read-out:
+For the nets of L LN layers of width 3 on R^d whose read-out is the sign of one affine score:
 
 ======================  ===========================================================================
 lower, the paper's      L + 2
-lower, ours             4L + 1 for d >= 2, but 6 at L = 1 and 13 at L = 2; 4L - 3 (and 2L + 1) for d = 1;
-                        at least d + 1
+lower, ours             4L + 1 for d >= 2, but 6 at L = 1 and 13 at L = 2; 4L - 3 and 2L + 1 for d = 1;
+                        d + 1 for every d
 upper, ours             of order P L with P = 2d + 4L - 2 effective parameters (`counting_bound`);
                         2^L + 1 for d = 1; 6 at L = 1, d = 2
 ======================  ===========================================================================
@@ -16,16 +16,17 @@ So the VC dimension is 3, 5 and 9 at L = 1, 2, 3 on a line, and 6 at L = 1 in th
 merges a layer) needs max(1, ceil(k / 2)) <= L layers; for m = 4L - 3 distinct points of any dimension,
 k <= 2L - 2 and 1 + ceil(k / 2) <= L. One and two layers do more on points that are not in convex position:
 `SIX` and `THIRTEEN`. `lntheory.vc.build_lower_bound` does not rely on that argument: it builds a net for each
-labeling and writes them all down, and `lntheory.exact.verify_shattering` proves each one right.
+labeling and records them all, and `lntheory.exact.verify_shattering` proves each one right.
 
 **Upper, on a line** [ours]. A layer's preimage of an arc of the circle is at most two arcs, so the positive
 part of the first circle is at most 2^(L-1) arcs, with 2^L ends; each end is the image of at most one point of
 the line, so a score changes sign at most 2^L times: 2^L + 2 alternating points are out of reach.
 
-**Upper, one layer in the plane** [ours]. One layer and an affine score realise, on finite sets, just the
-intersections and the unions of two half-planes (a wedge with the centre as its apex, or a strip). Whether two
-half-planes do depends on the orientations of the triples alone, and none of the 908 normalised orientations
-of seven points leaves all labelings to them (the claim ``vc-dimension-one-layer`` enumerates them).
+**Upper, one layer in the plane** [ours]. On finite sets, one layer and an affine score realise exactly the
+labelings whose positive points are cut out by the intersection or the union of two half-planes (a wedge with
+the centre as its apex, or a strip). Whether a labeling is of this kind depends only on the orientations of
+the triples of points. For each of the 908 normalised orientations of seven points some labeling is not (the
+claim ``vc-dimension-one-layer`` enumerates them).
 
 **Upper, by counting** [ours]. Up to rotations and positive factors, which the next layer absorbs, a net is
 determined by ``P = 2d + 4(L - 1) + 2`` numbers and one sign: layer 1 sends x to the direction of A x + c with
@@ -34,9 +35,9 @@ be perturbed, as strict signs are stable), the read-out is a direction and an of
 ``q_k = |v_k|^2``, ``r_k = sqrt(q_k)`` and ``v_{k+1} = T v_k + c r_k``: the score has the sign of
 ``S = n . v_L + h r_L``, an element of R[parameters][r_1, ..., r_L] of weighted degree L + 1, where r_k has
 weight k. The sign of ``a + b r_L`` follows from the signs of a, b and ``a^2 - b^2 q_L``, so eliminating r_L,
-..., r_1 leaves at most 3^L polynomials in P variables a sample, of degree at most D = (L + 1) 2^L. Strict
-signs being stable, parameters can be chosen off the zero sets, and by Warren's theorem the m 3^L polynomials
-leave at most (4 e D m 3^L / P)^P sign patterns. Shattering m points needs 2^m labelings, so
+..., r_1 leaves at most 3^L polynomials in P variables for each sample, of degree at most D = (L + 1) 2^L.
+Strict signs being stable, parameters can be chosen off the zero sets, and by Warren's theorem the m 3^L
+polynomials leave at most (4 e D m 3^L / P)^P sign patterns. Shattering m points needs 2^m labelings, so
 ``2^m <= 2 (4 e D m 3^L / P)^P``.
 
 References
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 SIX = ((0.0, 6.0), (0.0, 1.0), (6.0, 2.0), (5.0, 6.0), (4.0, 0.0), (1.0, 3.0))
-"""Six points of the plane that one layer shatters: no six in convex position are."""
+"""Six points of the plane that one layer shatters; no six points in convex position are shattered by one."""
 THIRTEEN = (
     (-66.0, 258.0),
     (-34.0, 136.0),
@@ -80,7 +81,7 @@ THIRTEEN = (
     (38.0, 5.0),
     (34.0, -38.0),
 )
-"""Thirteen points of the plane that two layers shatter: of points in convex position nine are the most."""
+"""Thirteen points of the plane that two layers shatter; in convex position they shatter at most nine."""
 
 
 def paper_lower_bound(depth: int) -> int:
@@ -124,7 +125,8 @@ def lower_bound(depth: int, dim: int) -> int:
 def upper_bound(depth: int, dim: int) -> int:
     """The best proved upper bound of the VC dimension of width-3 LN-Nets with `depth` LN layers on R^dim.
 
-    `counting_bound`, and at most ``2^depth + 1`` for dim = 1 and 6 for depth 1, dim 2; see the module.
+    It is `counting_bound`, or ``2^depth + 1`` for dim = 1 and 6 for depth 1 and dim 2 if that is smaller; the
+    module's docstring has the proofs.
 
     Raises
     ------
@@ -148,8 +150,8 @@ def counting_bound(depth: int, dim: int) -> int:
     """An upper bound of the VC dimension by counting sign patterns.
 
     The largest m with ``2^m <= 2 (4 e D m 3^L / P)^P`` where ``P = 2 dim + 4 L - 2`` and ``D = (L + 1) 2^L``;
-    see the module for the proof. At depth 0 it is dim + 1, exactly. Computed in ball arithmetic: the
-    inequality provably fails for m + 1, and beyond, since there the left side grows faster.
+    the module's docstring has the proof. At depth 0 it is dim + 1, exactly. It is computed in ball
+    arithmetic: the inequality provably fails for m + 1 and beyond, where the left side grows faster.
 
     Raises
     ------
@@ -175,7 +177,9 @@ def counting_bound(depth: int, dim: int) -> int:
 
 
 def least_depth(n_samples: int, dim: int) -> int:
-    """A depth below which width-3 LN-Nets shatter no n_samples points of R^dim: some labeling is left out.
+    """A depth below which width-3 LN-Nets shatter no set of n_samples points of R^dim.
+
+    It is the least depth whose `upper_bound` is at least n_samples.
 
     Examples
     --------
@@ -203,7 +207,7 @@ def _too_many(n_samples: int, depth: int, dim: int) -> bool:
 
 
 def most_sign_changes(depth: int) -> int:
-    """How often the difference of two scores can change sign along a line, at most: ``2^depth`` [ours].
+    """The most sign changes that the difference of two scores can have along a line: ``2^depth`` [ours].
 
     Examples
     --------
@@ -216,7 +220,7 @@ def most_sign_changes(depth: int) -> int:
 def alternating_depth(n_samples: int) -> int:
     """Least depth that fits alternating labels of points in convex position: ``ceil(log2(floor(m / 2)))``.
 
-    [ours], claim ``alternating-depth-lower-bound``: a layer at most halves the number of runs.
+    This is ours: a layer at most halves the number of runs (claim ``alternating-depth-lower-bound``).
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Labelled samples: from CSV and NPZ files, from scikit-learn's bundled sets, with random labels.
 
-Samples are float64 and labels are strings, integers, floats or booleans. Where numbers come from:
+Samples are float64 and labels are strings, integers, floats or booleans. The numbers of each source:
 
 =========  ======================================================================================
 source     what a cell becomes
@@ -56,13 +56,13 @@ class Dataset:
     y : array_like, shape (n_samples,)
         Labels of one kind: strings, integers, finite floats or booleans.
     name : str
-        Where they come from, for messages and titles.
+        The source of the samples, for messages and titles.
     feature_names : sequence of str, optional
 
     Raises
     ------
     InvalidInputError
-        Naming the sample and feature at fault.
+        If X or y is not of this kind, or their lengths differ; the message names the sample and feature.
 
     Examples
     --------
@@ -131,7 +131,8 @@ def load_dataset(source: str | os.PathLike[str], label: str | None = None) -> Da
     Raises
     ------
     FileFormatError
-        If the file is not what its name says; names file, line, column and text, or file and array.
+        If the file is not what its name says; the message names file, line, column and text, or file and
+        array.
     InvalidInputError
         If the source is of no known kind.
     OSError

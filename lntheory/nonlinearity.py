@@ -1,11 +1,11 @@
-r"""How nonlinear a normalization is at a point: the Hessian indicator, and what grouping does to it.
+r"""The nonlinearity of a normalization at a point: the Hessian indicator, and the effect of grouping on it.
 
 The indicator of f: R^d -> R^p at x is the sum over outputs of the squared Frobenius norm of the Hessian,
 
-    H(f; x) = sum_i ||d^2 f_i / dx^2||_F^2,
+    H(f; x) = sum_i ||d^2 f_i / dx^2||_F^2.
 
-zero throughout exactly if f is affine piece by piece. For the normalizations it has a closed form: only
-the size of the part that is scaled counts, not its direction.
+It is zero everywhere if and only if f is piecewise affine. For the normalizations it has a closed form, which
+depends on the size of the part of x that is scaled, not on its direction.
 
 ```
             x in R^d                      H(LN; x)          = 3 (d - 2) / (d sigma^4)
@@ -13,18 +13,18 @@ the size of the part that is scaled counts, not its direction.
     sigma_1   sigma_2   sigma_3           H(LN-G(g); x)     = 3 (c - 2) / c  sum_k sigma_k^-4,   c = d/g
 ```
 
-The group variances average to at most the whole variance, and t -> t^-2 is convex and decreasing, so
+The average of the group variances is at most the variance of x, and t -> t^-2 is convex and decreasing, so
 splitting into groups multiplies the indicator by at least
 
     g (d - 2g) / (d - 2)
 
-at every x (*amplification bound*), with equality, for groups of three or more, exactly where all groups
-have one mean and one variance. Groups of two output +-1 only: their indicator is 0.
+at every x (*amplification bound*). For groups of three or more, equality holds exactly where all groups have
+the same mean and the same variance. Groups of two output only +-1, so their indicator is 0.
 
-The indicator is homogeneous of degree -4 and, but for RMSNorm, blind to shifts. Rows and groups are
+The indicator is homogeneous of degree -4 and, except for RMSNorm, invariant under shifts. Rows and groups are
 scaled by powers of two (exact) and centred before they are squared, so neither a shift of 1e8 nor a scale of
-1e-75 costs accuracy: with u = 2**-53, results are off by at most 16 u of themselves (amplifications by 28 u);
-one too large for float64 comes out as inf, one below 2**-1022 is rounded to a multiple of 2**-1074.
+1e-75 costs accuracy. With u = 2**-53, the relative error of results is at most 16 u (of amplifications 28 u).
+A result too large for float64 is inf; one below 2**-1022 is rounded to a multiple of 2**-1074.
 
 References
 ----------
@@ -72,10 +72,10 @@ def hessian_indicator(
     Raises
     ------
     DegenerateInputError
-        If the variance of a sample or of one of its groups (for "rms_norm", the sample) is zero.
+        If the variance of a sample or of one of its groups is zero; for "rms_norm", if a sample is zero.
     InvalidInputError
         For NaN, infinities, empty or non-numeric input, an unknown norm, groups that do not divide the
-        features or hold one feature, groups for a norm that has none.
+        features or hold only one feature, or groups for a norm that takes none.
 
     See Also
     --------
@@ -102,17 +102,17 @@ def hessian_indicator(
     else:
         _refuse_constant(groups)
     square, power = _mean_squares(groups, centre=norm != "rms_norm")
-    # The Hessian lives in as many dimensions as are scaled: one fewer after centring.
+    # The Hessian depends on as many dimensions as are scaled: one fewer after centring.
     dimension = size if norm == "rms_norm" else size - 1
     total, exponent = _sum_scaled(1.0 / (square * square), -4 * power)
     return _rounded(3 * (dimension - 1) * total / size, exponent)
 
 
 def amplification(x: npt.ArrayLike, num_groups: int) -> FloatArray | np.float64:
-    """H(LN-G(g); x) / H(LN; x): by how much splitting into g groups multiplies the indicator at x.
+    """H(LN-G(g); x) / H(LN; x): the factor by which splitting into g groups multiplies the indicator at x.
 
-    The ratio is (d - 2g) / (d - 2) * sum_k (sigma^2 / sigma_k^2)^2, computed so, without either indicator:
-    it neither overflows nor underflows unless the ratio itself does.
+    The ratio is computed as (d - 2g) / (d - 2) * sum_k (sigma^2 / sigma_k^2)^2, without the two indicators,
+    so it neither overflows nor underflows unless the ratio itself does.
 
     Parameters
     ----------
@@ -131,7 +131,8 @@ def amplification(x: npt.ArrayLike, num_groups: int) -> FloatArray | np.float64:
     DegenerateInputError
         If the variance of a group is zero in some sample.
     InvalidInputError
-        For two features, where H(LN; x) = 0 and the ratio is undefined, and as in `hessian_indicator`.
+        For two features, where H(LN; x) = 0 and the ratio is undefined, and for the reasons that
+        `hessian_indicator` gives.
 
     Examples
     --------
@@ -232,7 +233,7 @@ def _require_ratio(n_features: int) -> None:
 
 
 def _split(rows: FloatArray, size: int) -> FloatArray:
-    """Shape (..., n_features) to (..., n_groups, size)."""
+    """Rows of shape (..., n_features) as groups, shape (..., n_groups, size)."""
     return rows.reshape(*rows.shape[:-1], -1, size)
 
 
@@ -257,7 +258,7 @@ def _refuse(bad: npt.NDArray[np.bool_], groups: FloatArray, what: str, norm: str
 
 
 def _mean_squares(groups: FloatArray, *, centre: bool) -> tuple[FloatArray, IntArray]:
-    """Mean square (of the centred values) along the last axis, as pairs m, p that stand for m * 4**p."""
+    """Mean square along the last axis, after optional centring, as a pair m, p that stands for m * 4**p."""
     x = np.ascontiguousarray(np.moveaxis(groups, -1, 0))
     # The largest entry goes to [1/2, 1): no square can overflow, and what underflows is negligible.
     power = exponents(np.abs(x).max(axis=0))
@@ -266,7 +267,7 @@ def _mean_squares(groups: FloatArray, *, centre: bool) -> tuple[FloatArray, IntA
 
 
 def _sum_scaled(terms: FloatArray, powers: IntArray) -> tuple[FloatArray, IntArray]:
-    """Sum of terms * 2**powers along the last axis, as pairs t, p that stand for t * 2**p; terms positive."""
+    """Sum of positive terms * 2**powers along the last axis, as a pair t, p that stands for t * 2**p."""
     fraction, shift = np.frexp(terms)
     powers = powers + shift
     largest = powers.max(axis=-1)

@@ -47,7 +47,7 @@ def layer_norm(x: npt.ArrayLike, *, eps: float = 0.0) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (..., n_features)
-        Entries off by at most 8 * 2**-53 times the row's largest absolute output.
+        Each entry is off by at most 8 * 2**-53 times the row's largest absolute output.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def rms_norm(x: npt.ArrayLike, *, eps: float = 0.0) -> FloatArray:
     Returns
     -------
     ndarray of float64, shape (..., n_features)
-        Entries off by at most 4 * 2**-53 times the row's largest absolute output.
+        Each entry is off by at most 4 * 2**-53 times the row's largest absolute output.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def group_layer_norm(
         If ``eps`` is 0 and the features of a group are all equal in some sample.
     InvalidInputError
         If both or none of num_groups and group_size are given, if the groups do not divide the features,
-        if a group would hold one feature (0/0 whatever x is), and as in `layer_norm`.
+        if a group would hold one feature (0/0 whatever x is), and for the reasons that `layer_norm` gives.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""SSR and LSSR in float64: how separable labelled points are, as they lie and after the best linear map.
+"""SSR and LSSR in float64: the separability of labelled points, before and after the best linear map.
 
 ```
  SS(X)   = sum of squared distances to the mean
@@ -10,10 +10,10 @@
    ───────────────► best direction w: LSSR = SSR(X w, y)
 ```
 
-With A = [W; B] the rows of within-class deviations W over the class rows B_k = sqrt(n_k)(mean_k - mean),
-the scatter matrices are S_w = W'W and S_t = A'A. If the columns of U = [U_w; U_b] are an orthonormal basis of
-the range of A, then LSSR is the square of the least singular value of U_w: it is computed as a small
-residual, never as 1 minus something large, and no matrix is squared (this is the generalized SVD of W and B).
+Let A = [W; B] stack the rows of within-class deviations W and the class rows B_k = sqrt(n_k)(mean_k - mean).
+Then the scatter matrices are S_w = W'W and S_t = A'A. If the columns of U = [U_w; U_b] are an orthonormal
+basis of the range of A, LSSR is the square of the least singular value of U_w. It is computed as a small
+residual, never as 1 minus a number near 1, and no matrix is squared (this is the generalized SVD of W and B).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _NEAR = 100.0  # a retained singular value this close (as a ratio) to the cut-of
 class Separability:
     """SSR and LSSR of labelled samples, with the direction and the rank decision behind LSSR.
 
-    Singular values are those of the centred samples after each feature was scaled by a power of two to
-    a norm in [1/2, 1): an invertible linear map, which leaves LSSR as it is and makes the rank decision
-    independent of the units of the features.
+    The singular values are those of the centred samples, each feature scaled by a power of two to a norm in
+    [1/2, 1). This is an invertible linear map, so LSSR is unchanged; and the rank decision does not depend on
+    the units of the features.
 
     Attributes
     ----------
@@ -55,15 +55,15 @@ class Separability:
     direction : ndarray, shape (n_features,)
         Unit vector w with SSR(X w, y) = lssr; its entry of largest magnitude is positive.
     rank : int
-        Rank of the total scatter matrix that was decided on.
+        The rank of the total scatter matrix according to the cut-off.
     cutoff : float
         Singular values at most ``max(n_samples, n_features) * eps * singular_values[0]`` count as zero.
     singular_values : ndarray
-        All that were computed, descending; the first `rank` were retained.
+        All singular values that were computed, descending; the first `rank` were retained.
     data_rank : int
-        Rank of the centred samples taken as the rationals that the float64 numbers are, found modulo a
-        prime: never above the true one, and below it with odds of about rank/2**31. Where the
-        singular values leave no doubt it is not computed and equals `rank`.
+        Rank over the rationals of the centred float64 samples, computed modulo a prime. It is never above
+        the true rank, and below it with a probability of about rank/2**31. Where the singular values leave
+        no doubt, it is not computed and equals `rank`.
     n_samples : int
 
     Examples
@@ -94,14 +94,14 @@ class Separability:
 
     @property
     def cutoff_decided(self) -> bool:
-        """Whether LSSR hangs on the cut-off: a direction of the data was taken for zero, or nearly."""
+        """Whether LSSR depends on the cut-off: it dropped a direction of the data, or nearly did."""
         return self.data_rank != self.rank or self.smallest_retained < _NEAR * self.cutoff
 
     @property
     def error_bound(self) -> float:
         """Bound of the distance of lssr from the exact LSSR of the samples as the rationals that they are.
 
-        Let A be the exact matrix (see the module), A + E the one whose SVD the computed one is.
+        Let A be the exact matrix (see the module), and A + E the matrix whose exact SVD was computed.
         Column-wise centring errors of a few units and the backward error of the SVD give ‖E‖ <= cutoff
         (the usual reading of LAPACK's "modestly growing" factor as max(n_samples, n_features)). With P the
         projection off the range of A, P U S = P (A + E) V = P E V, so the retained left singular vectors
@@ -141,8 +141,8 @@ def ssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
     Returns
     -------
     float
-        In [0, 1], with relative error a few units of 2**-53; 0 iff every class is one point (as far as
-        float64 squares can tell), 1 for a single class.
+        In [0, 1], with a relative error of a few units of 2**-53. It is 0 if every class is a single point
+        and, up to underflow of squares, only then; it is 1 if there is a single class.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def ssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
 
 
 def lssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
-    """Linear SSR: the least SSR that any linear map of the features can reach, in float64.
+    """Linear SSR: the infimum of SSR over linear maps of the features, in float64.
 
     LSSR(X, y) = inf of SSR(phi(X), y) over linear maps phi whose images do not all coincide. It is the
     least eigenvalue of the pencil (S_w, S_t) on the range of S_t, and for two classes 1 - R**2 of the
@@ -191,7 +191,7 @@ def lssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
     Warns
     -----
     RankWarning
-        If the value hangs on the rank cut-off.
+        If the value depends on the rank cut-off.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def lssr(X: npt.ArrayLike, y: Iterable[Any]) -> float:
 
 
 def separability(X: npt.ArrayLike, y: Iterable[Any]) -> Separability:
-    """SSR and LSSR with the witnessing direction, the rank decided on, the cut-off and an error bound.
+    """SSR and LSSR, with the direction that attains LSSR, the rank, its cut-off and an error bound.
 
     Parameters
     ----------
@@ -229,8 +229,8 @@ def separability(X: npt.ArrayLike, y: Iterable[Any]) -> Separability:
     Warns
     -----
     RankWarning
-        If the value hangs on the rank cut-off: LSSR jumps where the rank of S_t changes, so no float
-        routine can be right on both sides. `lntheory.exact.lssr` decides.
+        If the value depends on the rank cut-off: LSSR jumps where the rank of S_t changes, so no float
+        routine can be right on both sides. `lntheory.exact.lssr` decides the rank exactly.
 
     Examples
     --------
@@ -242,12 +242,12 @@ def separability(X: npt.ArrayLike, y: Iterable[Any]) -> Separability:
 
 
 class ScatterAccumulator:
-    """SSR and LSSR of samples that arrive in batches and never are in memory together.
+    """SSR and LSSR of samples that arrive in batches and are never in memory together.
 
-    Counts and means of the classes are merged as Welford and Chan do; the within-class scatter is
-    carried as a triangular factor R with R'R = S_w, updated by QR, so that nothing is squared and the
-    accuracy is that of the one-shot routines (whose bounds and warnings apply). Any batch sizes, any order,
-    classes appearing at any time; memory O(n_features**2 + n_classes n_features).
+    Counts and means of the classes are merged as Welford and Chan do; the within-class scatter is held as a
+    triangular factor R with R'R = S_w, updated by QR, so that nothing is squared. The accuracy, bounds and
+    warnings are those of the one-shot routines. Batches may have any sizes and order, and new classes may
+    appear at any time. The memory is O(n_features**2 + n_classes n_features).
 
     ```
     R          old within-class scatter            Q R' with R' the new factor: the sum
@@ -328,11 +328,12 @@ class ScatterAccumulator:
         return self._space.rank
 
     def merge(self, other: ScatterAccumulator) -> None:
-        """Add everything that another accumulator has seen, leaving that one as it is.
+        """Add all samples that another accumulator has seen.
 
         Parameters
         ----------
         other : ScatterAccumulator
+            It is not changed.
 
         Raises
         ------
@@ -356,15 +357,18 @@ class ScatterAccumulator:
         self._space.add(np.vstack([other._space.basis, (origins[0] - origins[1]) % PRIME]))
 
     def ssr(self) -> float:
-        """SSR of all samples seen, as `lntheory.ssr`."""
+        """SSR of all samples seen; as in `lntheory.ssr`, it raises DegenerateInputError if all coincide.
+
+        InvalidInputError is raised if no sample was added.
+        """
         return _ratio(self._factors())
 
     def lssr(self) -> float:
-        """LSSR of all samples seen, as `lntheory.lssr`."""
+        """LSSR of all samples seen; raises as `ssr` does, and warns as `lntheory.lssr` does."""
         return _warned(self._separability()).lssr
 
     def separability(self) -> Separability:
-        """SSR, LSSR, direction, rank and error bound of all samples seen, as `lntheory.separability`."""
+        """The result that `lntheory.separability` gives for all samples seen; raises as `ssr` does."""
         return _warned(self._separability())
 
     def _separability(self) -> Separability:
@@ -385,7 +389,7 @@ class ScatterAccumulator:
             )
 
     def _rescale(self, powers: IntArray) -> None:
-        """Let the power of two of each feature grow to hold magnitudes below 2**powers."""
+        """Raise the power of two of each feature so that it holds magnitudes below 2**powers."""
         grown = np.maximum(self._powers, powers)
         change = self._powers - grown
         self._factor = scale(self._factor, change)
@@ -411,13 +415,13 @@ class ScatterAccumulator:
 
 
 def _least_powers(magnitudes: FloatArray) -> IntArray:
-    """Least powers of two above the magnitudes; for zero, below every float, so that any sample raises it."""
+    """Exponents of the least powers of two above the magnitudes; -1074 for zero, which any sample raises."""
     return np.where(magnitudes > 0, exponents(magnitudes), -1074)
 
 
 @dataclass(frozen=True)
 class ScatterFactors:
-    """Within- and between-class rows, feature j in units of 2**powers[j]."""
+    """Rows (n_rows, n_features) of within- and between-class deviations, feature j in units 2**powers[j]."""
 
     within: FloatArray
     between: FloatArray
@@ -430,6 +434,7 @@ class ScatterFactors:
         return not (self.within.any() or self.between.any())
 
     def require_spread(self) -> None:
+        """Raise `DegenerateInputError` if all samples coincide."""
         if self.all_coincide:
             count = "There is one sample" if self.n_samples == 1 else f"All {self.n_samples} samples coincide"
             raise DegenerateInputError(
@@ -438,6 +443,7 @@ class ScatterFactors:
 
 
 def scatter_factors(samples: FloatArray, y: Iterable[Any]) -> ScatterFactors:
+    """The factors of samples (n_samples, n_features) with labels y."""
     codes, classes = encode_labels(y, len(samples))
     powers = exponents(np.abs(samples).max(axis=0))
     scaled = scale(samples, -powers)
@@ -452,7 +458,7 @@ def scatter_factors(samples: FloatArray, y: Iterable[Any]) -> ScatterFactors:
 
 
 def between_scatter(counts: FloatArray, means: FloatArray) -> FloatArray:
-    """Rows sqrt(n_k) (mean_k - mean), zero where all class means agree to the last bit."""
+    """Rows sqrt(n_k) (mean_k - mean), shape (n_classes, n_features); exactly zero if all means are equal."""
     weights = (counts / counts.sum())[:, np.newaxis]
     difference = means - means[0]
     deviation = difference - compensated_sum(weights * difference)[0]
@@ -461,7 +467,7 @@ def between_scatter(counts: FloatArray, means: FloatArray) -> FloatArray:
 
 
 def triangle(rows: FloatArray) -> FloatArray:
-    """The R of a QR factorization, where that makes the matrix smaller."""
+    """The factor R of a QR factorization if there are more rows than columns, else the rows themselves."""
     if rows.shape[0] <= rows.shape[1]:
         return rows
     return np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
@@ -491,7 +497,7 @@ def _one_shot(samples: FloatArray, y: Iterable[Any]) -> Separability:
 
 
 def separability_of(scatter: ScatterFactors, find_data_rank: Callable[[], int]) -> Separability:
-    """SSR and LSSR of the samples summarized; `find_data_rank` is asked where the cut-off is in doubt."""
+    """SSR and LSSR from the scatter factors; `find_data_rank` is called only if the cut-off is in doubt."""
     ratio = _ratio(scatter)
     within, between = triangle(scatter.within), scatter.between
     norms = np.sqrt((within**2).sum(axis=0) + (between**2).sum(axis=0))
@@ -516,7 +522,7 @@ def separability_of(scatter: ScatterFactors, find_data_rank: Callable[[], int]) 
 
 
 def least_singular(matrix: FloatArray) -> tuple[float, FloatArray]:
-    """Least singular value and right singular vector; 0 where there are fewer rows than columns."""
+    """The least singular value and its right singular vector; 0 if there are fewer rows than columns."""
     rows, columns = matrix.shape
     padded = np.vstack([matrix, np.zeros((max(0, columns - rows), columns))])
     _, values, right = np.linalg.svd(padded, full_matrices=False)
@@ -536,7 +542,7 @@ def unit_vector(weights: FloatArray, powers: IntArray) -> FloatArray:
 
 
 def _warned(result: Separability) -> Separability:
-    """The result, after a warning that points at the caller of the public function if the cut-off decided."""
+    """The result; if the cut-off decided, after a warning that points at the public function's caller."""
     if not result.cutoff_decided:
         return result
     if result.data_rank > result.rank:

@@ -1,6 +1,7 @@
-"""VC dimension of width-3 LN-Nets: lower bounds built and certified over every labeling.
+"""VC dimension of width-3 LN-Nets: lower bounds, built and certified by a net for every labeling.
 
-The bounds themselves, with their proofs, are those of `lntheory.bounds`, which can be had here too.
+The formulas of the bounds and their proofs are in `lntheory.bounds`; its functions can be imported from here
+too.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ __all__ = [
 ]
 
 TRIES = 4
-"""Nets tried for a labeling before it counts as not built."""
+"""Number of nets that are tried for a labeling."""
 CHUNK = 128
 """Labelings that are built, saved and resumed together."""
 FloatArray = NDArray[np.float64]
@@ -75,9 +76,14 @@ FloatArray = NDArray[np.float64]
 def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
     """Points to be shattered, shape (n_samples, dim): unevenly spaced on a line, or on the unit circle.
 
-    From two dimensions on they are in convex position, in the first two coordinates; but for six points to be
-    shattered at depth 1 and thirteen at depth 2, which is impossible in convex position, and for up to
-    ``dim + 1`` points, which are affinely independent: affine classifiers shatter them.
+    For dim >= 2 they are in convex position in the first two coordinates, with two exceptions: six points at
+    depth 1 and thirteen at depth 2 are `SIX` and `THIRTEEN`, since no such sets in convex position are
+    shattered; and up to ``dim + 1`` points are affinely independent, so that affine classifiers shatter them.
+
+    Raises
+    ------
+    InvalidInputError
+        If `n_samples` or `dim` is below 1.
 
     Examples
     --------
@@ -103,7 +109,7 @@ def witness(n_samples: int, dim: int, depth: int | None = None) -> FloatArray:
 
 
 def net_of_labeling(points: FloatArray, depth: int, number: int, seed: int) -> LNNet | None:
-    """A net of at most this depth, proved to realise labeling `number`; None if none was found."""
+    """A net of at most this depth that is proved to realise labeling `number`; None if none was built."""
     labels = labeling(number, len(points))
     if not labels.any():
         return LNNet((), Layer(np.zeros((1, points.shape[1])), [-1.0]), (0, 1))
@@ -124,17 +130,17 @@ def net_of_labeling(points: FloatArray, depth: int, number: int, seed: int) -> L
 
 @dataclass(frozen=True)
 class Shattering:
-    """What `shatters` found out about a set of points at a depth.
+    """The result of `shatters` for a set of points and a depth.
 
     Attributes
     ----------
     points : ndarray, shape (n_samples, dim)
     depth : int
     nets : tuple of LNNet or None
-        The certified net of each labeling number (see `lntheory.exact.shattering.labeling`), one a
-        pair of complementary labelings; None where none was built.
+        The certified net of each labeling number (see `lntheory.exact.shattering.labeling`), one for each
+        pair of complementary labelings; None where no net was built.
     impossible : str or None
-        A proof that the points cannot be shattered at this depth, in words, where there is one.
+        The reason why the points cannot be shattered at this depth, in words; None if none is known.
     """
 
     points: FloatArray
@@ -149,7 +155,7 @@ class Shattering:
 
     @property
     def missing(self) -> tuple[tuple[int, ...], ...]:
-        """Labelings for which no net was built. That is no proof that there is none."""
+        """Labelings for which no net was built, which does not prove that there is none."""
         return tuple(
             tuple(labeling(number, len(self.points)).tolist())
             for number, net in enumerate(self.nets)
@@ -169,7 +175,13 @@ class Shattering:
         return f"undecided at depth {self.depth}: no net built for {left}, which does not prove there is none"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the record that `lntheory.exact.verify_shattering` proves afresh; all nets must be there."""
+        """Write a record, which `lntheory.exact.verify_shattering` can prove afresh.
+
+        Raises
+        ------
+        InvalidInputError
+            If some labeling has no net.
+        """
         if not self.shattered:
             raise InvalidInputError(f"{self.verdict}; only a shattered set has a record")
         lines = (net_to_line(net) for net in self.nets if net is not None)
@@ -189,19 +201,19 @@ def shatters(
     random_state : int
         The same seed gives the same nets, whatever the number of workers.
     n_jobs : int
-        Number of processes; -1 for one a core.
+        Number of processes; -1 for one on each core.
     progress : callable (labelings done, labelings), optional
 
     Returns
     -------
     Shattering
-        Shattered (with a certified net for each labeling), or not (with a proof: by the counting bound, or
-        for points in convex position by the halving of alternating runs), or undecided.
+        The points are shattered (with a certified net for each labeling), or not shattered (with a proof: by
+        `upper_bound`, or for points in convex position by the halving of alternating runs), or undecided.
 
     Raises
     ------
     InvalidInputError
-        For equal points, too many points, NaN or infinities.
+        If two points are equal, there are too many points, or a coordinate is NaN or infinite.
 
     Examples
     --------
@@ -221,7 +233,7 @@ def shatters(
 
 
 def why_impossible(points: FloatArray, depth: int) -> str | None:
-    """Why no nets of this depth shatter the points, in words, where a bound says so; else None."""
+    """The reason, in words, why no nets of this depth shatter the points; None if no bound gives one."""
     n_samples, dim = points.shape
     if (most := upper_bound(depth, dim)) < n_samples:
         if depth == 0:
@@ -245,7 +257,7 @@ def why_impossible(points: FloatArray, depth: int) -> str | None:
 
 
 def in_convex_position(points: FloatArray) -> bool:
-    """Whether every point is a vertex of the convex hull, decided exactly."""
+    """Whether every point of the plane is a vertex of the convex hull, decided exactly; shape (n, 2)."""
     exact = [tuple(flint.fmpq(*float(v).as_integer_ratio()) for v in point) for point in points]
     order = sorted(range(len(exact)), key=lambda i: (float(points[i, 0]), float(points[i, 1])))
     hull: list[int] = []
@@ -275,33 +287,33 @@ def build_lower_bound(
 ) -> ShatteringProof:
     """Certify that width-3 LN-Nets of this depth shatter `n_samples` points of R^dim, and write the record.
 
-    Every labeling of a `witness` set gets a net (one a pair of complementary labelings; the complement is
-    the same net with its read-out negated), certified as it is built. Interrupted, the work done is kept
-    beside the record and taken up again by the next call. The record's bytes do not depend on the number of
-    workers.
+    Every labeling of a `witness` set gets a net, certified as it is built: one for each pair of complementary
+    labelings, since the net with the negated read-out gives the complement. If the work is interrupted, its
+    finished parts are kept beside the record, and the next call continues there. The record's bytes do not
+    depend on the number of workers.
 
     Parameters
     ----------
     depth, dim : int
     n_samples : int, optional
-        ``lower_bound(depth, dim)`` by default. More may be tried.
+        ``lower_bound(depth, dim)`` by default. A larger number may be tried.
     path : path, optional
         The record; see `lntheory.exact.shattering` for its format. By default
         ``shattering-L<depth>-d<dim>-m<n_samples>.json.gz`` in the current directory.
     random_state : int
     n_jobs : int
-        Number of processes; -1 for one a core.
+        Number of processes; -1 for one on each core.
     progress : callable (labelings done, labelings), optional
 
     Returns
     -------
     ShatteringProof
-        As `lntheory.exact.verify_shattering` proves it from the finished file.
+        The result of `lntheory.exact.verify_shattering` on the finished file.
 
     Raises
     ------
     InvalidInputError
-        If some labeling could not be built, naming the first; no record is written.
+        If no net was built for some labeling; the message names the first, and no record is written.
 
     Examples
     --------

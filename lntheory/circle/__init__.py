@@ -1,13 +1,13 @@
-"""What a width-3 LN-Net does to points of the circle, as numbers: for pictures, notebooks and tests.
+"""The action of a width-3 LN-Net on points of the circle, as numbers: for pictures, notebooks and tests.
 
 ```
 circle
-├── plane.py         the plane of width 3: coordinates, angles, the centre a layer looks from
+├── plane.py         the plane of width 3: coordinates, angles, the centre from which a layer looks
 ├── runs.py          runs of equal label around the circle, and the gaps between them
 └── trajectory.py    labelled points on their way through a net
 ```
 
-Imports base, `lntheory.errors` and `lntheory.network`; never constructions, pictures or torch.
+This package imports base, `lntheory.errors` and `lntheory.network`; never constructions, pictures or torch.
 """
 
 from lntheory.circle.plane import (

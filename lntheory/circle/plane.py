@@ -1,4 +1,4 @@
-r"""The plane of width 3, and the point of it that a layer looks from.
+r"""The plane of width 3, and the point of the plane from which a layer looks.
 
 LN on R^3 maps onto a circle of radius sqrt(3) in the plane orthogonal to (1, 1, 1). Points h of that plane
 are given by
@@ -91,14 +91,14 @@ def polar_angles(points: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True)
 class Centre:
-    """The point that a planar layer looks from, possibly at infinity (a parallel projection).
+    """The point from which a planar layer looks, possibly at infinity (a parallel projection).
 
     Attributes
     ----------
     direction : tuple of two floats
         Unit vector from the circle's middle towards the centre; (0, 0) if the centre is the middle itself.
     distance : float
-        From the circle's middle, in radii; infinite for a parallel projection.
+        Distance from the circle's middle, in radii; infinite for a parallel projection.
     """
 
     direction: tuple[float, float]
@@ -106,14 +106,14 @@ class Centre:
 
     @property
     def point(self) -> FloatArray:
-        """Plane coordinates; not finite if `distance` is not."""
+        """Plane coordinates of the centre, shape (2,); not finite if `distance` is infinite."""
         return np.array(self.direction) * self.distance
 
 
 def layer_centre(layer: Layer) -> Centre | None:
-    """The centre o of a 3 -> 3 layer that follows an LN: where its affine map meets the axis of (1, 1, 1).
+    """The centre o of a 3 -> 3 layer that follows an LN: the point that it sends to zero variance.
 
-    Computed in rational arithmetic, rounded at the end.
+    The centre is computed in rational arithmetic and rounded at the end.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def _centre_at(u: Fraction, v: Fraction) -> Centre:
 
 
 def _parallel_projection(a: Fraction, b: Fraction) -> Centre:
-    """Where ``a u + b v`` is constant, at infinity."""
+    """The centre at infinity in the direction along which ``a u + b v`` is constant."""
     largest = max(abs(a), abs(b))
     x, y = float(-b / largest) * math.sqrt(2), float(a / largest) * math.sqrt(6)
     length = math.hypot(x, y)

@@ -26,7 +26,7 @@ from lntheory.network import LNNet
 __all__ = ["Arcs", "Labels", "arcs", "cyclic_order", "is_readable", "n_runs", "readout_arcs", "smallest_gap"]
 
 Labels = NDArray[np.intp]
-"""Class numbers, one a point."""
+"""Class numbers, one for each point."""
 
 
 class Arcs(NamedTuple):
@@ -38,7 +38,9 @@ class Arcs(NamedTuple):
 
 
 def n_runs(labels: NDArray[Any] | Sequence[int]) -> int:
-    """Number of maximal cyclic runs of equal labels, in their order around the circle (1 if all are equal).
+    """Number of maximal cyclic runs of equal labels; 1 if all are equal.
+
+    `labels` are in their order around the circle, shape (n,).
 
     Examples
     --------
@@ -64,7 +66,7 @@ def is_readable(labels: NDArray[Any] | Sequence[int]) -> bool:
     n_classes = len(np.unique(values))
     if n_runs(values) > max(1, 2 * n_classes - 2):
         return False
-    # A class met again must be the innermost one still open; whatever lies inside it is closed for good.
+    # A class that is met again must be open; the classes opened after it are closed and may not return.
     open_classes: list[int] = []
     closed: set[int] = set()
     for label in values[values != np.roll(values, 1)].tolist():
@@ -85,8 +87,8 @@ def arcs(points: FloatArray, labels: Labels, reach: float = math.inf) -> Arcs:
     points : ndarray, shape (n, 2)
     labels : ndarray of int, shape (n,)
     reach : float
-        Radians. No arc extends further than that beyond its points, and a run whose points lie more than
-        twice as far apart comes in pieces. By default neighbouring arcs meet halfway between their points.
+        Radians. No arc extends farther than `reach` beyond its points, and a run is split where neighbours
+        are more than twice as far apart. By default neighbouring arcs meet halfway between their points.
 
     Returns
     -------
@@ -127,7 +129,7 @@ def smallest_gap(points: FloatArray, labels: Labels) -> float:
 def cyclic_order(points: FloatArray, labels: Labels) -> Labels:
     """The indices of the points in their order around the circle, starting after the widest gap.
 
-    Points at one angle come in the order of their labels.
+    Points at the same angle are in the order of their labels.
 
     Examples
     --------
@@ -142,7 +144,7 @@ def cyclic_order(points: FloatArray, labels: Labels) -> Labels:
 
 
 def readout_arcs(net: LNNet, n_angles: int = 3600) -> Arcs:
-    """Which class the read-out of a width-3 net gives where on the circle, to within ``2 pi / n_angles``."""
+    """The arcs of the circle to which a width-3 net's read-out gives each class, to ``2 pi / n_angles``."""
     circle = circle_points(np.linspace(-math.pi, math.pi, n_angles, endpoint=False))
     weight, bias = net.readout.weight.astype(np.float64), net.readout.bias.astype(np.float64)
     scores = space_coordinates(circle) @ weight.T + bias
@@ -151,7 +153,7 @@ def readout_arcs(net: LNNet, n_angles: int = 3600) -> Arcs:
 
 
 def _around(points: FloatArray, labels: Labels) -> tuple[FloatArray, FloatArray, Labels]:
-    """Around the circle: angles in ascending order, the angle of each one's successor, labels."""
+    """The angles of the points, ascending; the angle of the next point for each; and the labels."""
     angles = polar_angles(points)
     order = np.lexsort((labels, angles))
     angles = angles[order]
@@ -159,5 +161,5 @@ def _around(points: FloatArray, labels: Labels) -> tuple[FloatArray, FloatArray,
 
 
 def _changes(labels: Labels) -> NDArray[np.bool_]:
-    """Where the next label, cyclically, is another."""
+    """Whether the next label around the circle differs, for each label."""
     return np.asarray(labels != np.roll(labels, -1))

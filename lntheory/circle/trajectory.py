@@ -20,7 +20,7 @@ from lntheory.network import LNNet
 __all__ = ["Trajectory"]
 
 _EXTENT = 1.4875
-"""Largest coordinate of stage 0, whose scale is arbitrary: pictures show a bit more, and the circle whole."""
+"""Largest coordinate of stage 0, whose scale is arbitrary; pictures show a little more than that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Trajectory:
     ::
 
         X ──► affine map ──► stages[0] ──► LN ──► stages[1] ──► layer 2 ──► ... ──► stages[depth] ──► read-out
-                             centre(0)            centre(1): the point that layer 2 looks from
+                             centre(0)            centre(1): the point from which layer 2 looks
 
     Attributes
     ----------
@@ -61,7 +61,8 @@ class Trajectory:
         Raises
         ------
         InvalidInputError
-            If the net is not all LN of width 3 with at least one layer, or a label is not among its classes.
+            If the net has no layer, or a layer that is not an LN of width 3; if a label is not among its
+            classes; or if there is not one label for each sample.
         """
         _require_width_3(net)
         labels = _label_indices(net, y)
@@ -83,7 +84,7 @@ class Trajectory:
         return self.net.depth
 
     def centre(self, stage: int) -> Centre | None:
-        """Centre of the layer that acts on this stage, in the stage's coordinates."""
+        """Centre of the layer that acts on this stage, in the stage's coordinates; None if it has none."""
         return Centre((0.0, 0.0), 0.0) if stage == 0 else layer_centre(self.net.layers[stage])
 
     def chords(self, stage: int) -> list[tuple[int, int]]:

@@ -161,13 +161,13 @@ def _failed(code: ExitCode, message: str, arguments: Sequence[str], **details: A
         try:
             print(json.dumps(values))
             sys.stdout.flush()
-        except BrokenPipeError:  # that nobody reads the message does not change what it says
+        except BrokenPipeError:  # the exit code is the same even if nobody reads the message
             _give_up_output()
     return code
 
 
 def _give_up_output() -> None:
-    """The reader has closed the pipe: whatever is left to print goes nowhere, without a complaint at exit."""
+    """Discard further output, since the reader has closed the pipe, so that no error is raised at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -2,19 +2,19 @@
 
 ```
 cli
-├── app.py            the application: which commands there are; `main`
+├── app.py            the application with its commands, and `main`
 ├── entry_points.py   commands of other packages, found by entry point, imported when they are called
 ├── options.py        arguments and options that several commands take
-├── certificate.py    what is said of a certificate
+├── certificate.py    the report of a certificate
 ├── pictures.py       the pictures that several commands draw
 ├── words.py          numbers in words
 └── shatter.py, verify.py, ssr.py, show.py, export.py, vc.py      one command each
 ```
 
-A command returns a `lntheory.base.terminal.Report`. It imports what takes long (constructions, matplotlib,
-torch) when it runs, so that ``lntheory --help`` does not wait for it.
+A command returns a `lntheory.base.terminal.Report`. It imports slow packages (constructions, matplotlib,
+torch) only when it runs, so that ``lntheory --help`` does not wait for them.
 
-Imports everything below, and the front of the package; only ``lntheory.__main__`` imports it.
+This package imports all others and the front of the package; only ``lntheory.__main__`` imports it.
 """
 
 from lntheory.cli.app import main

@@ -1,4 +1,4 @@
-"""The application: its commands, and how it is run."""
+"""The application with its commands, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _options(
 
 
 def _interrupted(arguments: Sequence[str]) -> str:
-    """A command that leaves something to go on from says so in `interrupted` of its module."""
+    """The message after Ctrl-C: that of `interrupted` in the command's module, if it has one."""
     name = arguments[0] if arguments else ""
     module = sys.modules.get(f"lntheory.cli.{name}") or sys.modules.get(module_name(name))
     words = getattr(module, "interrupted", None)

@@ -1,4 +1,4 @@
-"""What is said of a certificate: for programs, and for people."""
+"""The report of a certificate: values for programs, and lines for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["certificate_rows", "certificate_values"]
 
 
 def certificate_values(certificate: Certificate) -> dict[str, Any]:
-    """The fields of the certificate but the margins, one a sample."""
+    """The fields of the certificate without `margins`, which has one number for each sample."""
     values = certificate.to_dict()
     for name in ("format", "version", "margins"):
         del values[name]
@@ -21,7 +21,7 @@ def certificate_values(certificate: Certificate) -> dict[str, Any]:
 
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, str]]:
-    """What is proved, line by line."""
+    """The lines that say what is proved, as (name, text)."""
     layers = f"{counted(certificate.depth, 'LN layer')} of width {certificate.width}"
     return [
         ("depth", layers if certificate.depth else "0 LN layers (linear)"),

@@ -5,10 +5,10 @@
     [project.entry-points."lntheory.commands"]        lntheory --help     lists the name, imports nothing
     prove = "lntheory.proofs_checks.command:prove"    lntheory prove ...  imports it, and runs it
 
-The entry point names a typer application, or a function that typer makes a command of. A command returns
-what our own do: a `lntheory.base.terminal.Report`, an exit code, or None. Its ``typer.Context.obj`` is the
-list of its own arguments. Its module may define ``interrupted(arguments) -> str``: what is left after Ctrl-C,
-in words; without it that is "nothing was written".
+The entry point names a typer application, or a function that typer makes into a command. Like our own
+commands, it returns a `lntheory.base.terminal.Report`, an exit code, or None. Its ``typer.Context.obj`` is
+the list of its own arguments. Its module may define ``interrupted(arguments) -> str``, which says in words
+what Ctrl-C leaves behind; without it the message is "nothing was written".
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ GROUP = "lntheory.commands"
 
 
 class Commands(TyperGroup):
-    """Our own commands, then those of other packages; a name of ours is never replaced."""
+    """Our own commands, then those of other packages, which cannot replace a command of ours."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, for help: nothing is imported."""
+        """The names of all commands, for help; nothing is imported."""
         own = super().list_commands(ctx)
         return [*own, *sorted(set(_entries()) - set(own))]
 
@@ -50,7 +50,7 @@ class Commands(TyperGroup):
 
 
 class _Placeholder(TyperCommand):
-    """Stands for a command that nobody called."""
+    """A stand-in for a command that is listed but not called."""
 
     def __init__(self, entry: EntryPoint) -> None:
         package = entry.module.partition(".")[0]
@@ -66,7 +66,8 @@ def load_command(entry: EntryPoint) -> Any:
     Raises
     ------
     MissingDependencyError
-        If it cannot be imported, or is neither a typer application nor a function; naming the entry point.
+        If the command cannot be imported, or is neither a typer application nor a function; the message names
+        the entry point.
     """
     try:
         target = entry.load()

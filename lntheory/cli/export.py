@@ -111,7 +111,7 @@ def _rows(module: LNSequential, out: Path, dtype: DType) -> list[tuple[str, str]
 
 
 def _write_onnx(module: LNSequential, path: Path) -> Callable[[Any], Any]:
-    """Write the module; what is returned runs the file: samples -> scores."""
+    """Write the module to a file; return a function that runs the file, from samples to scores."""
     from lntheory.nn.onnx import export_onnx
 
     export_onnx(module, path)

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Labels(StrEnum):
-    """Whose labels: those of the data, or random ones."""
+    """The labels to use: those of the data, or random ones."""
 
     given = "given"
     random = "random"
@@ -52,7 +52,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 
 def load_labelled(data: str, label: str | None, labels: Labels = Labels.given, seed: int = 0) -> Dataset:
-    """The data that DATA and its options name, with its own labels or random ones."""
+    """The data set that the argument DATA and its options name, with its own labels or random ones."""
     dataset = load_dataset(data, label)
     if labels is Labels.given:
         return dataset

@@ -1,4 +1,4 @@
-"""The pictures of what a net does to data."""
+"""The pictures of a net's action on data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["save_net_pictures"]
 def save_net_pictures(
     net: LNNet, dataset: Dataset, directory: Path, layers: list[int] | None = None
 ) -> list[Path]:
-    """Draw into a directory; nothing for a net without normalization, which has no circle."""
+    """Write the pictures into a directory; none for a net without normalization, which has no circle."""
     if net.depth == 0:
         return []
     from lntheory import plotting

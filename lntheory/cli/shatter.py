@@ -72,7 +72,7 @@ def shatter(
     given = {"budget": budget, "time_limit": time_limit}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if method in ("auto", "fold"):
-        options["n_jobs"] = os.cpu_count() or 1  # immaterial for the net
+        options["n_jobs"] = os.cpu_count() or 1  # has no influence on the net
     if out is None:
         net, certificate = _build_and_certify(dataset, method, seed, options)
         return _report(dataset, net, certificate, None, [], as_json)
@@ -122,7 +122,7 @@ def _report(
 
 
 def _construction_rows(net: LNNet) -> list[tuple[str, str]]:
-    """What was tried, where several constructions were: their depths, the work spent, which was taken."""
+    """If several constructions were tried, the lines on their depths, the work spent, and the one taken."""
     provenance = net.provenance or {}
     if "tried" not in provenance:
         return []

@@ -95,7 +95,7 @@ def _net_rows(network: LNNet) -> list[tuple[str, str]]:
 
 
 def _provenance(network: LNNet) -> str:
-    """Its numbers and words; what is nested is for programs."""
+    """The numbers and words of the net's provenance, without nested values, which are for programs."""
     provenance = network.to_dict().get("provenance") or {}
     return ", ".join(
         f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["ssr"]
 
 _SOURCES = {"doubles": "exact, of the doubles", "as_written": "exact, as written"}
-_LONGEST_FRACTION = 400  # digits that a person, or a spreadsheet, would still want to see
+_LONGEST_FRACTION = 400  # the most digits of a fraction that is reported as such
 
 
 def ssr(
@@ -66,7 +66,7 @@ def ssr(
 
 
 def _measure_all(dataset: Dataset, sources: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Measure all classes, and each against the rest; with them return what float64 warned of."""
+    """The measures of all classes and of each against the rest, and the warnings of the float64 routines."""
     measured, notes = [], []
     with progress_bar("computing exactly") as progress:
         for done, (name, label, y) in enumerate(_groupings(dataset), start=1):
@@ -78,7 +78,7 @@ def _measure_all(dataset: Dataset, sources: dict[str, Any]) -> tuple[list[dict[s
 
 
 def _groupings(dataset: Dataset) -> Iterator[tuple[str, Any, list[Any]]]:
-    """Name, the class in question if it is one, and labels."""
+    """Each grouping's name, its class (None for all classes), and its labels."""
     y = dataset.y.tolist()
     yield "all classes", None, y
     for label in dataset.classes.tolist():
@@ -107,7 +107,7 @@ def _measure(X: Any, y: list[Any], sources: dict[str, Any]) -> tuple[dict[str, A
 
 
 def _exact_value(value: Fraction | AlgebraicEnclosure) -> dict[str, Any]:
-    """Bounds as float64, rounded outwards; the fraction itself where it is a readable one."""
+    """Bounds as float64, rounded outwards, and the fraction itself if it is short."""
     rational = isinstance(value, Fraction)
     lower, upper = (value, value) if isinstance(value, Fraction) else (value.lower, value.upper)
     below, above = rounded_outward(lower, upper)

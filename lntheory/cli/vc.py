@@ -53,7 +53,7 @@ def vc(
 
 
 def interrupted(arguments: Sequence[str]) -> str:
-    """What Ctrl-C leaves behind."""
+    """The message that says what Ctrl-C leaves behind."""
     building = any(argument.partition("=")[0] == "--build" for argument in arguments)
     return "the same command goes on where it stopped" if building else "nothing was written"
 

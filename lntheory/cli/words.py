@@ -6,7 +6,7 @@ __all__ = ["counted", "interval"]
 
 
 def counted(count: int, noun: str) -> str:
-    """How many of what.
+    """A count with its noun, in the singular or plural.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def interval(bounds: tuple[float, float] | None) -> str:
-    """Bounds of a number; one number if six digits do not tell them apart.
+    """Bounds of a number in words, or one number if they agree in six digits.
 
     Examples
     --------

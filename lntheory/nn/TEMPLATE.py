@@ -6,9 +6,10 @@ This one is complete: LN with the mean absolute deviation in place of the standa
 x ──► x - mean(x) ──► (x - mean(x)) / (mean |x - mean(x)| + eps) ──► weight * · + bias
 ```
 
-What a norm owes: constant rows give zeros for every eps, 0 included, with zero gradient (`Norm` keeps them
-away from 0/0); half types on a CPU are computed in float32 (`Norm` sees to it); the layouts of
-`lntheory.nn.norms`. A norm with groups takes ``num_groups`` and ``group_size``, as `GroupLayerNorm` does.
+A norm has to keep these promises: constant rows give zeros for every eps, 0 included, with zero gradient
+(`Norm` keeps them away from 0/0); half types on a CPU are computed in float32 (`Norm` does so); and it takes
+the layouts of `lntheory.nn.norms`. A norm with groups takes ``num_groups`` and ``group_size``, as
+`GroupLayerNorm` does.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lntheory.nn.norms import Device, Norm, NormEntry, apply_affine
 
 
 class AbsoluteDeviationNorm(Norm):
-    """Each sample less its mean, over its mean absolute deviation.
+    """Each sample minus its mean, divided by its mean absolute deviation.
 
     Parameters
     ----------
@@ -33,9 +34,9 @@ class AbsoluteDeviationNorm(Norm):
     eps : float, default 1e-5
         Added to the deviation.
     affine : bool, default True
-        Whether to learn a weight and a bias a feature.
+        Whether to learn a weight and a bias for each feature.
     device, dtype
-        Of the parameters.
+        Device and type of the parameters.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Layer normalization in torch: layers, nets as modules, norms swapped in any model, probes.
 
-The only part of the library that needs torch: ``pip install 'lntheory[torch]'``. Imports base, errors, the
-float64 functions, network and exact; nothing but the command imports it.
+This is the only part of the library that needs torch: ``pip install 'lntheory[torch]'``. It imports base,
+errors, the float64 functions, network and exact; within the library only the command line imports it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LN-Nets as torch modules, and back; what is claimed of a module is proved.
+"""LN-Nets as torch modules, and back; every claim about a module is proved.
 
 ```
 LNNet ──── to_torch ────► LNSequential(Linear, LayerNorm, ..., Linear)      scores, argmax = class
@@ -12,13 +12,13 @@ LNNet ──── to_torch ────► LNSequential(Linear, LayerNorm, ...,
    label in real arithmetic: `lntheory.exact.certify` on ``from_torch(module)``;
 2. every margin exceeds what rounding can do to it in any order of evaluation: `lntheory.network.roundoff`.
 
-*Epsilon.* Frameworks divide by sqrt(variance + eps), by default with eps = 1e-5, which ruins a net whose
-variances are small. Without eps, LN sees no scale: LN(c h) = LN(h). So every layer's map is multiplied by the
-smallest power of two (exact in binary) for which the proof goes through with eps.
+*Epsilon.* Frameworks divide by sqrt(variance + eps), by default with eps = 1e-5, which changes the labels of
+a net whose variances are small. Without eps, LN is invariant under scaling: LN(c h) = LN(h). So every layer's
+map is multiplied by the smallest power of two (exact in binary) for which the proof succeeds with eps.
 
-*Back.* Affine maps that follow each other, the weight and bias of a norm among them, are multiplied out in
-rational arithmetic. Where float64 does not hold the product, the net is dyadic: exact, predicted and
-certified in ball arithmetic, and not rounded.
+*Back.* Consecutive affine maps, the weight and bias of a norm among them, are multiplied out in rational
+arithmetic. If float64 does not hold the product, the net is dyadic: it is exact, and ball arithmetic predicts
+and certifies it without rounding its parameters.
 """
 
 from __future__ import annotations
@@ -59,27 +59,28 @@ __all__ = ["LNSequential", "export_program", "from_torch", "to_torch"]
 
 _DTYPES: dict[torch.dtype, DTypeName] = {torch.float64: "float64", torch.float32: "float32"}
 _UNIT_BITS = {"float64": 53, "float32": 24}
-_SCALES = 64  # powers of two to try: at the last, eps is below 2**-128 of the smallest variance
+_SCALES = 64  # powers of two to try; at the last one, eps is below 2**-128 of the smallest variance
 
 
 class LNSequential(nn.Sequential):
-    """An ``nn.Sequential`` that knows its classes, and what was proved of it.
+    """An ``nn.Sequential`` with its classes, and with what was proved about it.
 
-    ``module(x)`` gives the scores, shape (n_samples, n_rows), one row a class (or one row for two classes:
-    positive means the second). `to_torch` makes it; it trains, moves and saves as any ``nn.Sequential``.
+    ``module(x)`` gives the scores, shape (n_samples, n_rows), one row for each class (or one row for two
+    classes: a positive score means the second). `to_torch` makes it; it trains, moves and saves like any
+    ``nn.Sequential``.
 
     Attributes
     ----------
     classes : tuple
         The labels in the order of the scores.
     normalization : Normalization
-        Kind and eps of its norms.
+        Kind and eps of the module's norms.
     certificate : Certificate or None
-        The proof of what the module held when it was made: of ``from_torch(module)``. Once
-        the weights may have changed, check it with `lntheory.exact.verify` on ``from_torch(module)``.
+        The certificate of ``from_torch(module)`` when the module was made. If the weights may have changed
+        since, check it with `lntheory.exact.verify` on ``from_torch(module)``.
     score_error : float or None
-        No evaluation in the module's dtype gives a score further than this from the true one, on the samples
-        of the certificate.
+        On the samples of the certificate, no evaluation in the module's dtype gives a score farther than this
+        from the true one.
     exponent : int
         The affine maps before the norms are 2**exponent times those of the net.
     """
@@ -111,7 +112,7 @@ class LNSequential(nn.Sequential):
         DegenerateInputError
             If a score is not finite, as with zero variance at eps = 0.
         InvalidInputError
-            If X are no samples of the number of features that the module takes.
+            If X is not an array of samples with the number of features that the module takes.
         """
         parameter = next(self.parameters())
         n_features = _widths("0", next(self.children()))[0]
@@ -123,7 +124,10 @@ class LNSequential(nn.Sequential):
         return self.labels(scores)
 
     def labels(self, scores: NDArray[Any]) -> NDArray[Any]:
-        """Labels by scores of shape (n_samples, n_rows), wherever they were computed; raises as `predict`."""
+        """The labels, shape (n_samples,), for scores (n_samples, n_rows), wherever these were computed.
+
+        It raises DegenerateInputError as `predict` does.
+        """
         bad = ~np.isfinite(scores).all(axis=1)
         if bad.any():
             raise DegenerateInputError(
@@ -162,8 +166,8 @@ def to_torch(
         eps changes the function, so X and y are needed: the affine maps are scaled up until it is proved
         that every sample still gets its label.
     X, y : samples and labels, optional
-        With them, what is returned is proved to give each sample its label, in this dtype, on any machine
-        whose arithmetic rounds as `lntheory.network.roundoff` describes. Without, nothing is claimed:
+        With them, the module is proved to give each sample its label, in this dtype, on any machine whose
+        arithmetic rounds as `lntheory.network.roundoff` describes. Without them nothing is claimed: the
         parameters are copied (rounded to float32 if that is the dtype).
     dtype : torch.float64 or torch.float32, or their names
     progress : callable (done, total), optional
@@ -176,14 +180,13 @@ def to_torch(
     Raises
     ------
     InvalidInputError
-        If the net is dyadic, if eps needs X and y and they are missing, if the net's own eps is another
-        positive one, or if a parameter overflows float32.
+        If the net is dyadic, if `eps` is positive and X or y is missing, if the net has another positive eps
+        of its own, or if a parameter overflows float32.
     RefutedError
         If a sample provably gets a wrong label, as when float32 cannot hold the parameters finely enough.
     UndecidedError
-        If the labels are right in real arithmetic, but rounding in this dtype might change one: the margin
-        does not allow float32 (or float64). ``.samples`` names the samples, ``.precision`` the bits of the
-        dtype.
+        If the labels are right in real arithmetic, but rounding in this dtype might change one, as the margin
+        is too small. ``.samples`` holds the indices of the samples, ``.precision`` the bits of the dtype.
 
     Examples
     --------
@@ -252,7 +255,7 @@ def _labels(y: Iterable[Any], n_samples: int) -> list[Any]:
 
 
 def _held(net: LNNet, exponent: int, eps: float, name: DTypeName) -> LNNet:
-    """The net that a module of this dtype holds, its affine maps 2**exponent times those of `net`."""
+    """The net that a module of this dtype holds if its affine maps are 2**exponent times those of `net`."""
 
     def held(layer: Layer, exponent: int, where: str) -> Layer:
         parts = []
@@ -275,7 +278,7 @@ def _held(net: LNNet, exponent: int, eps: float, name: DTypeName) -> LNNet:
 def _prove(
     held: LNNet, samples: FloatArray, labels: list[Any], name: DTypeName, progress: Progress | None
 ) -> _Proof:
-    """Both parts of the claim, or an error of ours that says which does not hold."""
+    """The proof of both parts of the claim; `RefutedError` or `UndecidedError` if one cannot be proved."""
     try:
         certificate = certify(held, samples, labels, progress=progress)
     except RefutedError as error:
@@ -310,12 +313,12 @@ def _scaled_up(
     name: DTypeName,
     progress: Progress | None,
 ) -> tuple[int, _Proof]:
-    """The smallest power of two for which everything is proved with this eps, and the proof."""
+    """The exponent of the smallest power of two with which the claim is proved for this eps; the proof."""
     start = math.ceil(math.log2(math.sqrt(eps) / _smallest_deviation(net, samples))) - 1 if net.depth else 0
     failure: LNTheoryError = RefutedError(f"no scale keeps the labels with eps={eps}; use a smaller eps")
     for exponent in range(max(0, start), max(0, start) + _SCALES):
         held = _held(net, exponent, eps, name)
-        if not _keeps_margins(held, proof, samples, labels):  # cheap: float64 says it is in vain
+        if not _keeps_margins(held, proof, samples, labels):  # a cheap test in float64 before the proof
             continue
         try:
             return exponent, _prove(held, samples, labels, name, progress)
@@ -338,7 +341,7 @@ def _smallest_deviation(net: LNNet, samples: FloatArray) -> float:
 
 
 def _keeps_margins(held: LNNet, proof: _Proof, samples: FloatArray, labels: list[Any]) -> bool:
-    """Whether plain float64 finds margins at least half of what rounding leaves of those without eps."""
+    """Whether the margins in plain float64 are at least half of those proved without eps, minus errors."""
     if len(held.classes) == 1:
         return True
     scores = held.plain_scores(samples).reshape(len(samples), -1)
@@ -354,7 +357,7 @@ def _keeps_margins(held: LNNet, proof: _Proof, samples: FloatArray, labels: list
 
 
 def _require_right(module: LNSequential, samples: FloatArray, labels: list[Any]) -> None:
-    """Run it: what the proof assumes of the arithmetic is thereby seen to hold here."""
+    """Run the module: a wrong label would show that this machine's arithmetic is not as the proof assumes."""
     predicted = module.predict(samples).tolist()
     wrong = [i for i, (ours, theirs) in enumerate(zip(predicted, labels, strict=True)) if ours != theirs]
     if wrong:
@@ -381,7 +384,7 @@ def _module(held: LNNet, dtype: torch.dtype, proof: _Proof | None, exponent: int
 
 
 def _linear(layer: Layer, dtype: torch.dtype) -> nn.Linear:
-    # skip_init: drawing initial weights would advance the caller's random numbers
+    # skip_init is used since drawing initial weights would advance the caller's random numbers
     skip_init: Any = nn.utils.skip_init
     linear: nn.Linear = skip_init(nn.Linear, layer.n_in, layer.n_out, dtype=dtype)
     with torch.no_grad():
@@ -406,29 +409,30 @@ def from_torch(module: nn.Module, classes: Iterable[Any] | None = None) -> LNNet
     Parameters
     ----------
     module : nn.Sequential
-        Of ``nn.Linear``, ``nn.LayerNorm`` and ``nn.RMSNorm`` over the features, the norms of `lntheory.nn`
-        for vectors, ``nn.Identity``, and Sequentials of these. All norms are of one kind and eps.
+        Its parts may be ``nn.Linear``, ``nn.LayerNorm`` and ``nn.RMSNorm`` over the features, the norms of
+        `lntheory.nn` for vectors, ``nn.Identity``, and Sequentials of these. All norms are of one kind and
+        eps.
     classes : iterable, optional
-        One label a row of the last layer (two for a single row); by default the module's own, if `to_torch`
-        made it, else 0, 1, 2, ...
+        One label for each row of the last layer (two for a single row); by default the module's own, if
+        `to_torch` made it, else 0, 1, 2, ...
 
     Returns
     -------
     LNNet
-        Nothing is rounded: weight and bias of a norm are multiplied into the Linear that follows, as are
-        Linears that follow each other, in rational arithmetic. If float64 cannot hold the result, the net is
-        dyadic.
+        Nothing is rounded: the weight and bias of a norm are multiplied into the Linear that follows, and
+        consecutive Linears into each other, in rational arithmetic. If float64 cannot hold the result, the
+        net is dyadic.
 
     Raises
     ------
     InvalidInputError
-        Naming the module that has no place in a net, and what is wrong with it.
+        If some module has no place in a net; the message names it and says why.
 
     Notes
     -----
-    What is exact is the net: in floating point the module itself still rounds. `lntheory.exact.certify`
-    proves of the net what it computes; where norms have no weights and Linears do not follow each other,
-    `lntheory.network.roundoff.score_error` bounds how far the module is from that.
+    The net is exact; the module itself rounds when it computes in floating point. `lntheory.exact.certify`
+    proves which labels the net gives. If the norms have no weights and no two Linears are consecutive,
+    `lntheory.network.roundoff.score_error` bounds the distance of the module's scores from the net's.
 
     Examples
     --------
@@ -447,7 +451,7 @@ def from_torch(module: nn.Module, classes: Iterable[Any] | None = None) -> LNNet
     layers: list[Layer] = []
     norms: list[tuple[str, Normalization]] = []
     pending: Layer | None = None  # the affine map since the last norm; None is the identity
-    width: int | None = None  # of what flows, once it is known
+    width: int | None = None  # number of features after the parts so far, once it is known
     for name, part in _parts(module, ""):
         if isinstance(part, nn.Identity):
             continue
@@ -480,7 +484,7 @@ def from_torch(module: nn.Module, classes: Iterable[Any] | None = None) -> LNNet
 def _parts(module: nn.Sequential, prefix: str) -> Iterator[tuple[str, nn.Module]]:
     """The modules in the order of evaluation, with their names, nested Sequentials opened."""
     _require_plain(prefix.removesuffix("."), module, nn.Sequential)
-    for name, part in module._modules.items():  # named_children leaves out what is used twice
+    for name, part in module._modules.items():  # named_children leaves out modules that are used twice
         assert part is not None
         if isinstance(part, nn.Sequential):
             yield from _parts(part, f"{prefix}{name}.")
@@ -493,7 +497,7 @@ def _named(name: str, part: nn.Module) -> str:
 
 
 def _require_plain(name: str, part: nn.Module, of: type[nn.Module]) -> None:
-    """Refuse what computes something else than its class says."""
+    """Refuse a part that may not compute what its class does."""
     if type(part).forward is not of.forward or "forward" in vars(part):
         raise InvalidInputError(f"{_named(name, part)} has a forward of its own; use {of.__name__} itself")
     if part._forward_hooks or part._forward_pre_hooks:
@@ -501,7 +505,7 @@ def _require_plain(name: str, part: nn.Module, of: type[nn.Module]) -> None:
 
 
 def _widths(name: str, part: nn.Module) -> tuple[int, int]:
-    """Features in and out; refuses every module that is no part of a net."""
+    """The numbers of input and output features; a module that cannot be part of a net is refused."""
     if isinstance(part, nn.Linear):
         _require_plain(name, part, nn.Linear)
         return part.in_features, part.out_features
@@ -527,7 +531,7 @@ def _widths(name: str, part: nn.Module) -> tuple[int, int]:
 def _normalization(name: str, part: nn.Module, dtype: torch.dtype) -> Normalization:
     if isinstance(part, nn.LayerNorm):
         return Normalization("layer_norm", eps=part.eps)
-    if isinstance(part, nn.RMSNorm):  # eps None means this, in torch
+    if isinstance(part, nn.RMSNorm):  # in torch, eps None means the epsilon of the type
         return Normalization("rms_norm", eps=torch.finfo(dtype).eps if part.eps is None else part.eps)
     assert isinstance(part, Norm)
     if part.centred:
@@ -544,7 +548,7 @@ def _normalization(name: str, part: nn.Module, dtype: torch.dtype) -> Normalizat
 
 
 def _affine(name: str, part: nn.Module) -> Layer | None:
-    """The affine map of a module (of a norm: that after it); None if there is none."""
+    """The affine map of a Linear, or the one that a norm applies at its end; None if there is none."""
     given = [cast(Tensor | None, p) for p in (part.weight, getattr(part, "bias", None))]
     for p in given:
         if p is not None and (p.is_meta or not p.is_floating_point()):
@@ -576,7 +580,7 @@ def _rational(values: NDArray[Any]) -> fmpq_mat:
 
 
 def dtype_of(module: nn.Module) -> torch.dtype:
-    """The type that the module computes in: that of its first parameter."""
+    """The type in which the module computes: that of its first parameter."""
     return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)
 
 
@@ -587,7 +591,7 @@ def export_program(module: nn.Sequential, path: str | os.PathLike[str]) -> None:
     """Write the module as a torch program (``.pt2``), which torch runs without this library.
 
     The number of samples is free. The file holds the graph, the weights as raw numbers and ``classes.json``;
-    nothing in it is pickled. It appears whole or not at all.
+    nothing in it is pickled. The file appears whole or not at all.
 
     Read it with ``torch.export.load(path, extra_files={"classes.json": ""}).module()`` (only files that you
     trust: torch itself may unpickle what others put there).
@@ -595,7 +599,7 @@ def export_program(module: nn.Sequential, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InvalidInputError
-        If the module is none that `from_torch` takes, or the suffix is not ``.pt2``.
+        If `from_torch` does not take the module, or the suffix is not ``.pt2``.
     """
     if os.path.splitext(path)[1] != ".pt2":
         raise InvalidInputError(f"{path}: torch wants the suffix .pt2 for a program; choose such a name")
@@ -605,7 +609,7 @@ def export_program(module: nn.Sequential, path: str | os.PathLike[str]) -> None:
     n_samples = torch.export.Dim("n_samples")
     program = torch.export.export(module, (example,), dynamic_shapes=({0: n_samples},))
     program._example_inputs = None  # they would be pickled
-    buffer = io.BytesIO()  # a path would be named inside
+    buffer = io.BytesIO()  # with a path, the file would hold its name
     torch.export.save(program, buffer, extra_files={"classes.json": json.dumps(net.classes)})
     with replaced_file(path) as beside:
         beside.write_bytes(buffer.getvalue())

@@ -1,6 +1,7 @@
-"""Layer normalization and its kin as torch modules, on torch's own kernels.
+"""Layer normalization and related norms as torch modules, on torch's own kernels.
 
-Which numbers share a mean and a variance? Of a sample of C channels, seen at some positions (pixels):
+The norms differ in which numbers of a sample, C channels at some positions (pixels), share a mean and a
+variance:
 
 ```
      channels together      all positions together        each position alone
@@ -9,25 +10,26 @@ Which numbers share a mean and a variance? Of a sample of C channels, seen at so
      one                    InstanceNorm                  (zero whatever x is)
 ```
 
-A vector, or a token of a sequence, has one position: the columns agree, and LN is LN over the last axis.
-`RMSNorm` and `GroupRMSNorm` pool what LayerNorm and GroupLayerNorm do, and divide by the root mean square
-without centring.
+A vector, or a token of a sequence, has one position: the two columns agree, and LN is over the last axis.
+`RMSNorm` and `GroupRMSNorm` pool the same numbers as LayerNorm and GroupLayerNorm, and divide by the root
+mean square without centring.
 
 *Layout.* With ``dim=0``, the default, features are last, under any leading shape: (..., C). With ``dim=1``,
 2 or 3 channels are second, and so many axes of positions follow: (N, C, L), (N, C, H, W), (N, C, D, H, W).
 So LN of an image (``dim=2``) pools C, H and W, which is what GroupNorm with one group does;
 ``nn.LayerNorm(C)`` on images of shape (N, H, W, C) is LN-Position.
 
-*Affine map.* One weight and one bias a feature, of shape (C,), for every norm; RMS norms have no bias, as in
-torch. State dicts are those of ``nn.LayerNorm(C)``, ``nn.GroupNorm(g, C)`` and ``nn.RMSNorm(C)``.
-`GroupNorm` and `GroupLayerNorm` are two names of one thing.
+*Affine map.* Every norm has a weight and a bias of shape (C,), one for each feature; RMS norms have no bias,
+as in torch. State dicts are those of ``nn.LayerNorm(C)``, ``nn.GroupNorm(g, C)`` and ``nn.RMSNorm(C)``.
+`GroupNorm` and `GroupLayerNorm` compute the same.
 
-*Epsilon.* The divisor is sqrt(variance + eps). A constant row gives zeros (then the bias) for every positive
-eps, hence also here for ``eps=0``, with zero gradient; the function `lntheory.layer_norm` raises an error.
-With ``eps=0`` a variance must not underflow: in float32 keep standard deviations above 1e-18.
+*Epsilon.* The divisor is sqrt(variance + eps). A constant row gives zeros (plus the bias) for every positive
+eps, and so here for ``eps=0`` too, with zero gradient; the function `lntheory.layer_norm` raises an error
+instead. With ``eps=0`` a variance must not underflow: in float32 keep standard deviations above 1e-18.
 
-*Accuracy.* Half types are computed in float32. The mean is rounded to the computing type, of unit roundoff u,
-so that entries are off by some u max|x| / sigma: by 1e-4 at 2000 standard deviations from zero in float32.
+*Accuracy.* Half types are computed in float32. The mean is rounded to the type of the computation, with unit
+roundoff u, so entries are off by about u max|x| / sigma: by 1e-4 in float32 if x is 2000 standard deviations
+from zero.
 
 References
 ----------
@@ -69,11 +71,11 @@ _TINY = torch.finfo(torch.float32).tiny
 _LAYOUTS = ("(..., {0})", "(N, {0}, L)", "(N, {0}, H, W)", "(N, {0}, D, H, W)")
 
 _VECTOR = 8
-"""Groups smaller than this are slower in torch's layer_norm on a CPU than in its group_norm."""
+"""On a CPU, groups smaller than this are slower in torch's layer_norm than in its group_norm."""
 
 
 class Norm(nn.Module):
-    """What all norms of this module are; the subclasses say which numbers they pool.
+    """The base class of all norms of this module; the subclasses say which numbers they pool.
 
     Attributes
     ----------
@@ -86,11 +88,11 @@ class Norm(nn.Module):
     """
 
     centred: ClassVar[bool] = True
-    """Is the mean subtracted?"""
+    """Whether the mean is subtracted."""
     per_position: ClassVar[bool] = False
-    """Has each position its own statistics?"""
+    """Whether each position has its own statistics."""
     has_group_kernel: ClassVar[bool] = True
-    """Does torch's group_norm, which is faster on a CPU for small groups, compute the same?"""
+    """Whether torch's group_norm, which is faster on a CPU for small groups, computes the same."""
 
     weight: nn.Parameter | None
     bias: nn.Parameter | None
@@ -124,16 +126,16 @@ class Norm(nn.Module):
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize `x`; the result has its shape and, but for autocast on a GPU, its type.
+        """Normalize `x`; the result has the shape of `x` and, except under autocast on a GPU, its type.
 
         Raises
         ------
         InvalidInputError
-            If `x` has not the number of features or axes that the layer was made for, or is not real.
+            If `x` does not have the number of features or axes that the layer was made for, or is not real.
         """
         _check_input(x, self.num_features, self.dim, type(self).__name__)
         if x.dtype in _HALF and x.device.type == "cpu":
-            # Torch's half kernels there scale before they centre: a constant row of 1234 would give 0.01.
+            # Torch's half kernels on a CPU scale before they centre: a constant row of 1234 would give 0.01.
             weight, bias = (None if p is None else p.float() for p in (self.weight, self.bias))
             return self._normalize(x.float(), weight, bias).to(x.dtype)
         return self._normalize(x, self.weight, self.bias)
@@ -163,12 +165,12 @@ class Norm(nn.Module):
         return self.has_group_kernel and self.centred and self.eps >= _TINY and x.device.type == "cpu"
 
     def _group_norm(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-        """Normalize groups of axis 1 and all that is behind them, by torch's kernel for CPUs.
+        """Normalize groups of axis 1 together with all axes after it, by torch's kernel for CPUs.
 
-        That kernel scales before it centres, so that constant groups give up to 0.1 in float32, and in
+        That kernel scales before it centres, so that constant groups give up to 0.1 in float32; and in
         channels_last it subtracts the square of the mean from the mean of squares, which is off by 3 at 2000
-        standard deviations from zero. So each group is shifted first: by one of its entries, held constant,
-        as the result does not depend on it.
+        standard deviations from zero. So each group is first shifted by one of its entries, which counts as a
+        constant in the gradient, since the result does not depend on the shift.
         """
         first = (slice(None), slice(None, None, self.group_size), *(slice(1),) * (x.ndim - 2))
         anchor = x.detach()[first].repeat_interleave(self.group_size, dim=1)
@@ -177,16 +179,16 @@ class Norm(nn.Module):
     def _last_axis(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         if self.eps >= _TINY:
             return self.normalize_rows(x, weight, bias)
-        # 0/0 stays out of the kernel, where it would spoil the gradient as well. NaN and infinities pass.
+        # Rows of 0/0 are kept out of the kernel, where they would spoil the gradient too. NaN and inf pass.
         constant = (x == x[..., :1] if self.centred else x == 0).all(dim=-1, keepdim=True)
         other = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype, device=x.device)
         y = self.normalize_rows(torch.where(constant, other, x), None, None)
         return apply_affine(torch.where(constant, x - x, y), weight, bias)
 
     def normalize_rows(self, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-        """Normalize the last axis and apply weight and bias: what a new norm has to say.
+        """Normalize the last axis and apply weight and bias; this is the method that a new norm overrides.
 
-        Where epsilon is zero, rows on which the quotient is 0/0 are kept away.
+        If epsilon is zero, it gets no rows on which the quotient is 0/0.
         """
         shape = x.shape[-1:]
         if self.centred:
@@ -194,7 +196,7 @@ class Norm(nn.Module):
         return F.rms_norm(x, shape, weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The arguments, as torch's layers show theirs."""
+        """The arguments for the repr, as torch's layers show theirs."""
         given = [f"{self.num_features}"]
         if isinstance(self, (GroupLayerNorm, GroupRMSNorm)):
             given.append(f"num_groups={self.num_groups}")
@@ -217,10 +219,10 @@ class LayerNorm(Norm):
     eps : float, default 1e-5
         Added to the variance. Constant samples give zeros, also for eps = 0.
     affine : bool, default True
-        Whether to learn a weight a feature, and with `bias` a bias.
+        Whether to learn a weight for each feature and, if `bias` is true, a bias for each.
     bias : bool, default True
     device, dtype
-        Of the parameters.
+        Device and type of the parameters.
 
     Raises
     ------
@@ -254,8 +256,8 @@ class LayerNorm(Norm):
 class LayerNormPosition(LayerNorm):
     """LN-Position: each pixel has its own mean and variance, over its channels.
 
-    Parameters are those of `LayerNorm`. Features of a pixel are normalized where they are neighbours, so the
-    result is stored channels_last, whatever the order of x was.
+    The parameters are those of `LayerNorm`. The features of a pixel have to be neighbours in memory, so the
+    result is stored channels_last, whatever the memory format of x is.
 
     Examples
     --------
@@ -275,10 +277,10 @@ class GroupLayerNorm(Norm):
     ----------
     num_features : int
     num_groups, group_size : int
-        Exactly one of them; ``num_groups * group_size == num_features``. Groups of two give signs, nearly; a
-        group of one number gives zero.
+        Exactly one of them; ``num_groups * group_size == num_features``. Groups of two numbers give nearly
+        +-1; a group of one number gives zero.
     dim, eps, affine, bias, device, dtype
-        As in `LayerNorm`. Of images (``dim=2``) a group is pooled over its channels, H and W.
+        As in `LayerNorm`. For images (``dim=2``) a group is pooled over its channels, H and W.
 
     Raises
     ------
@@ -312,9 +314,9 @@ class GroupLayerNorm(Norm):
 
 
 class GroupLayerNormPosition(GroupLayerNorm):
-    """LN-G-Position: each pixel has its own mean and variance a group, over the channels of the group.
+    """LN-G-Position: each group of a pixel's channels has its own mean and variance.
 
-    Parameters are those of `GroupLayerNorm`; the result is stored as that of `LayerNormPosition`.
+    The parameters are those of `GroupLayerNorm`; the result is stored like that of `LayerNormPosition`.
 
     Examples
     --------
@@ -326,7 +328,7 @@ class GroupLayerNormPosition(GroupLayerNorm):
 
 
 class GroupNorm(GroupLayerNorm):
-    """GN: `GroupLayerNorm` by the name that it has for images.
+    """GN: `GroupLayerNorm` under the name that is usual for images.
 
     Examples
     --------
@@ -339,8 +341,8 @@ class GroupNorm(GroupLayerNorm):
 class InstanceNorm(Norm):
     """IN: each channel of each image has its own mean and variance, over the pixels.
 
-    Parameters are those of `LayerNorm`, but that `dim` is at least 1, and 2 by default. An image of one pixel
-    gives zeros.
+    The parameters are those of `LayerNorm`, except that `dim` is at least 1, and 2 by default. An image of
+    one pixel gives zeros.
 
     Examples
     --------
@@ -369,7 +371,7 @@ class InstanceNorm(Norm):
 
 
 class RMSNorm(Norm):
-    """RMSNorm: x / sqrt(mean(x**2) + eps), times a weight a feature; no centring and no bias.
+    """RMSNorm: x / sqrt(mean(x**2) + eps), times a weight for each feature, without centring and bias.
 
     Parameters are those of `LayerNorm`, without `bias`. Zero rows give zeros, also for eps = 0.
 
@@ -427,9 +429,9 @@ class GroupRMSNorm(Norm):
 
 
 class FeatureBatchNorm(nn.BatchNorm1d):
-    """``nn.BatchNorm1d`` of features last, under any leading shape.
+    """``nn.BatchNorm1d`` for features last, under any leading shape.
 
-    On (N, L, C) torch's own would take L for the channels, silently if L = C.
+    For the shape (N, L, C) torch's own module would take L for the channels, silently if L = C.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -445,12 +447,12 @@ class NormEntry:
     Attributes
     ----------
     make : callable
-        ``make(num_features, *, dim, eps, affine, device, dtype)``, with ``num_groups`` and ``group_size`` too
-        if `grouped`; for a norm of ours its class.
+        Makes the module: ``make(num_features, *, dim, eps, affine, device, dtype)``, with ``num_groups`` and
+        ``group_size`` too if `grouped`. For a subclass of `Norm` it is the class itself.
     summary : str
-        What it does, in a line.
+        One line that says what the norm does.
     grouped : bool
-        Whether it takes groups.
+        Whether the norm takes groups.
     """
 
     make: Callable[..., nn.Module]
@@ -459,7 +461,7 @@ class NormEntry:
 
 
 def apply_affine(y: Tensor, weight: Tensor | None, bias: Tensor | None, dim: int = 0) -> Tensor:
-    """Apply weight and bias of each feature, behind which there are `dim` axes."""
+    """Multiply by the weight and add the bias of each feature; the features' axis has `dim` axes after it."""
     shape = (-1, *(1,) * dim)
     if weight is None:
         return y
@@ -493,7 +495,7 @@ def as_dim(dim: Any) -> int:
 
 
 def _as_groups(num_features: Any, num_groups: Any, group_size: Any) -> tuple[int, int]:
-    """The features and the number of groups, from exactly one of it and their size."""
+    """The number of features and the number of groups, given exactly one of the groups' number and size."""
     size = as_count(num_features, "num_features", 1)
     if (num_groups is None) == (group_size is None):
         raise InvalidInputError(

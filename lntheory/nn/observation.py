@@ -1,4 +1,4 @@
-"""Looking into a model while it runs: choosing layers, hooks that never outlive their ``with``, loaders."""
+"""Observing a model while it runs: the choice of layers, hooks that end with a ``with`` block, loaders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Layers = str | nn.Module | Callable[[str, nn.Module], bool] | Iterable["str | nn
 
 
 class Observer(ABC):
-    """A context manager whose hooks are on the model inside the ``with`` block and at no other time."""
+    """A context manager that puts hooks on a model; they are there only inside the ``with`` block."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
@@ -30,7 +30,7 @@ class Observer(ABC):
 
     @abstractmethod
     def _register(self) -> Iterator[RemovableHandle]:
-        """Put the hooks on the model, one after the other."""
+        """Put the hooks on the model one after the other, and yield the handle of each."""
 
     def __enter__(self) -> Self:
         if self._entered:
@@ -61,12 +61,14 @@ class Observer(ABC):
 
 
 def select_layers(model: nn.Module, layers: Layers) -> list[tuple[str, nn.Module]]:
-    """Modules by name (``*`` and ``?`` match), by module or by ``predicate(name, module)``; each once.
+    """The names and modules of the chosen layers, each once.
+
+    Layers are chosen by name (with wildcards ``*`` and ``?``), as modules, or by ``predicate(name, module)``.
 
     Raises
     ------
     InvalidInputError
-        For a name or a module that is not in the model, with names that are close; if nothing is chosen.
+        If no layer is chosen, or a name or module is not in the model; the message suggests similar names.
 
     Examples
     --------
@@ -108,18 +110,18 @@ def _found(layer: str | nn.Module, names: Mapping[str, nn.Module]) -> list[tuple
 
 
 def first_tensor(value: Any) -> Tensor | None:
-    """The first tensor in nested tuples, lists, mappings (the outputs of Hugging Face are ones)."""
+    """The first tensor in nested tuples, lists and mappings (as Hugging Face's outputs are); None if none."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, Mapping):
         value = value.values()
     elif not isinstance(value, (tuple, list)):
         return None
-    return next((found for item in value if (found := first_tensor(item)) is not None), None)
+    return next((tensor for item in value if (tensor := first_tensor(item)) is not None), None)
 
 
 def require_real(tensor: Tensor | None, layer: str) -> Tensor:
-    """The tensor, if its entries are finite real numbers in a plain layout."""
+    """The tensor itself, if its entries are finite real numbers in a plain layout; else InvalidInputError."""
     if tensor is None:
         raise InvalidInputError(f"Layer {layer} gave no tensor; choose another layer.")
     if tensor.is_nested or tensor.layout != torch.strided:
@@ -143,13 +145,13 @@ def require_real(tensor: Tensor | None, layer: str) -> Tensor:
 
 
 def in_float64(tensor: Tensor) -> Tensor:
-    """A detached float64 copy on the same device, on the CPU if the device has no float64."""
+    """A detached float64 copy on the same device, or on the CPU if the device has no float64."""
     tensor = tensor.detach()
     return (tensor.cpu() if tensor.device.type == "mps" else tensor).to(torch.float64)
 
 
 def roundoff_of(tensor: Tensor) -> float:
-    """Unit roundoff of what computed the tensor: its type, or the coarser one of autocast or TF32."""
+    """Unit roundoff of the computation of the tensor: of its type, or of autocast or TF32 if coarser."""
     if not tensor.is_floating_point():
         return 2.0**-53
     kind = tensor.device.type
@@ -198,7 +200,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def counted(loader: Iterable[Any], progress: Progress | None) -> Iterator[Any]:
-    """The batches; `progress` is called after each with (done, in all), in all 0 if unknown."""
+    """The batches of the loader; `progress` is called after each as (done, total), total 0 if unknown."""
     total = len(loader) if isinstance(loader, Sized) else 0
     for done, batch in enumerate(loader, start=1):
         yield batch

@@ -1,14 +1,14 @@
 """LN-Nets as ONNX files.
 
-The normalization is written out, so that every runtime centres before it squares and takes any eps, 0
-included::
+The normalization is written as elementary operators, so that every runtime centres before it squares and
+takes any eps, 0 included::
 
     h ─► Reshape (groups) ─┬─► ReduceMean ─► Sub ─┬─► Mul ─► ReduceMean ─► Add eps ─► Sqrt ─► Div ─► Reshape
                            └──────────────────────┴───────────────────────────────────────────┘
 
 (A runtime's own LayerNormalization may compute mean(x²) - mean(x)², which cancels.) This is the arithmetic
-that `lntheory.network.roundoff` speaks of: what `lntheory.nn.to_torch` proved of a module in its dtype
-holds of the file.
+that `lntheory.network.roundoff` describes, so what `lntheory.nn.to_torch` proved about a module in its dtype
+holds for the file too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["export_onnx"]
 
 OPSET = 17
-"""Version of the operators: read by every onnxruntime since 1.12."""
+"""Version of the operators; every onnxruntime since 1.12 reads it."""
 _IR_VERSION = 8
 
 
@@ -50,15 +50,15 @@ def export_onnx(net: LNNet | nn.Sequential, path: str | os.PathLike[str]) -> Non
     Raises
     ------
     InvalidInputError
-        If the net is dyadic, the module is none of ours, or eps overflows its dtype.
+        If the net is dyadic, `from_torch` does not take the module, or eps overflows its dtype.
     MissingDependencyError
         If onnx is not installed.
 
     Notes
     -----
     Input ``X``, shape (n_samples, n_features), n_samples free. Outputs ``scores``, shape (n_samples,
-    n_rows), and ``class_index``, int64, shape (n_samples,): the index into the classes, which the metadata
-    has as JSON under ``classes``; under ``net_sha256`` it has the hash that a certificate names.
+    n_rows), and ``class_index``, int64, shape (n_samples,): the index into the classes. The metadata holds
+    the classes as JSON under ``classes``, and under ``net_sha256`` the hash that a certificate names.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _holds(number: np.dtype[Any], net: LNNet) -> bool:
 
 
 class _Graph:
-    """Nodes and constants as they are added; every method returns the name of what it computes."""
+    """The nodes and constants of a graph; every method adds some and returns the name of its result."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype

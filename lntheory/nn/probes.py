@@ -1,5 +1,4 @@
-r"""Probes: how separable a network's activations are, and how nonlinear its normalizations are, layer by
-layer.
+r"""Probes: the separability of a network's activations, and the nonlinearity of its normalizations, by layer.
 
 ```
         ┌─────── model ───────┐                 layer     LSSR    within          against reference
@@ -11,11 +10,11 @@ layer.
 ```
 
 No linear map, hence no linear network and no batch normalization on a fixed batch, brings LSSR below that of
-the input; LN does. The criterion is about exact arithmetic: computed activations leave their subspace by
-rounding, from which a linear read-out could read labels, so LSSR is also bounded for what lies above the
-rounding, and verdicts are about those bounds (`LayerSeparability`). Where a shift is taken off (unscaled
-pixels, then batch normalization), the rounding that it left is counted on: of the reference and of the layers
-in the report, not of what no probe sees.
+the input; LN does. This criterion is about exact arithmetic. Computed activations leave their subspace by
+rounding, and a linear read-out could read labels from the rounding. So LSSR is also bounded for the part of
+the activations that exceeds the rounding, and verdicts are about those bounds (`LayerSeparability`). Where a
+shift is subtracted (unscaled pixels, then batch normalization), the rounding from before the subtraction is
+still counted: that of the reference and of the layers in the report, but not of layers that no probe sees.
 
 References
 ----------
@@ -64,7 +63,7 @@ from lntheory.nonlinearity import amplification, amplification_bound, hessian_in
 __all__ = ["MODEL_INPUT", "NonlinearityProbe", "SeparabilityProbe"]
 
 MODEL_INPUT = "(input)"
-"""The name under which the model's own input stands in a report."""
+"""The name of the model's own input in a report."""
 
 Reduce = Literal["flatten", "mean", "first"] | Callable[[Tensor], Tensor]
 _Key = tuple[str, int]
@@ -75,7 +74,7 @@ _Key = tuple[str, int]
 
 @dataclass
 class _Batch:
-    """What the hooks saw within one labelled forward pass; it is added as a whole or not at all."""
+    """The activations of one labelled forward pass; they are added to the probe together or not at all."""
 
     seen: dict[_Key, tuple[Tensor, float]] = field(default_factory=dict)
 
@@ -86,7 +85,7 @@ class _Batch:
 
 @dataclass
 class _Layer:
-    """What is kept of one call of a layer over all batches."""
+    """The data that is kept for one call of a layer over all batches."""
 
     scatter: TensorScatter
     roundoff: float = 0.0
@@ -105,46 +104,47 @@ class _Layer:
 class SeparabilityProbe(Observer):
     """SSR and LSSR of layers of a model over a data loader, in one pass.
 
-    A context manager: its hooks are on the model inside the ``with`` block only, also after an exception.
-    Batches of any sizes are accumulated in float64 on the device that they are on, centred, and dropped:
-    memory is that of one batch and of n_features**2 numbers a layer.
+    It is a context manager; its hooks are on the model only inside the ``with`` block, even if that raises.
+    Batches of any sizes are centred and accumulated in float64 on their own device, and then dropped: the
+    memory is that of one batch and of n_features**2 numbers for each layer.
 
     Parameters
     ----------
     model : nn.Module
     layers : str, nn.Module, callable, or iterable of str and nn.Module
         Names as in ``model.named_modules()`` (``"blocks.*.norm"`` matches), modules, or ``predicate(name,
-        module)``. What counts is a layer's output, of tuples and mappings the first tensor; each call
-        within a forward pass has a row of its own. List layers with large biases, too, if what follows
-        takes the bias off: its rounding is counted only if the probe sees it.
+        module)``. The probe reads a layer's output, the first tensor of a tuple or mapping; each call
+        within a forward pass has a row of its own. Also list layers with large biases if a later layer
+        subtracts the bias: the rounding that it causes is counted only if the probe sees the layer.
     reduce : {"flatten", "mean", "first"} or callable
-        How activations become one vector a sample. "flatten": all entries, (N, C, H, W) -> (N, C H W) and
-        (N, T, C) -> (N, T C). "mean": the average over positions, the last axes of (N, C, ...) of four or
-        more axes and the middle one of (N, T, C), padding included. "first": the first position likewise,
-        (N, T, C) -> (N, C), for class tokens. A callable maps the tensor to (N, n_features). "mean" and
-        "first" are linear, so they can only raise LSSR: a layer shown below is below.
+        How activations become one vector for each sample. "flatten": all entries, (N, C, H, W) ->
+        (N, C H W) and (N, T, C) -> (N, T C). "mean": the average over positions, which are the last axes of
+        (N, C, ...) with four or more axes and the middle one of (N, T, C), padding included. "first": the
+        first position, (N, T, C) -> (N, C), for class tokens. A callable maps the tensor to (N, n_features).
+        "mean" and "first" are linear, so they can only raise LSSR: if a reduced layer is below the
+        reference, so is the layer.
     reference : str or None
-        What the others are compared with: the model's first input tensor, by default, or a layer (for
-        tokens, the embedding). It is flattened whatever `reduce` is: a linear map may go below the LSSR of
-        a reduced input. None: no verdict.
+        The layer with which the others are compared: by default the model's first input tensor, or the name
+        of a layer (for tokens, the embedding). It is flattened whatever `reduce` is, since a linear map may
+        go below the LSSR of a reduced input. None: there is no verdict.
     max_features : int
-        More features than this are refused: their square has to be kept.
+        Layers with more features are refused, since the square of the number has to be kept.
     roundoff : float, optional
-        Unit roundoff, in (0, 1), of the activations' computation. By default that of their type (of the
-        coarser one under autocast; 2**-11 for float32 on a GPU that may use TF32).
+        Unit roundoff, in (0, 1), of the activations' computation. The default is that of their type (of the
+        coarser type under autocast; 2**-11 for float32 on a GPU that may use TF32).
 
     Raises
     ------
     InvalidInputError
-        For layers or a reference that the model does not have.
+        If a layer or the reference is not in the model.
 
     See Also
     --------
-    lntheory.separability : the same of arrays.
+    lntheory.separability : the same for arrays.
 
     Examples
     --------
-    XOR: the linear layer cannot help, LN after it does (the third feature tells the classes apart).
+    XOR: the linear layer does not lower LSSR; LN after it does (its third feature separates the classes).
 
     >>> from lntheory.nn import make_norm
     >>> first = nn.Linear(2, 3, dtype=torch.float64)
@@ -180,9 +180,9 @@ class SeparabilityProbe(Observer):
         max_features = as_count(max_features, "max_features", 1)
         self._layers = select_layers(model, layers)
         if reference not in (None, MODEL_INPUT):
-            (found,) = select_layers(model, [reference])
-            self._layers = [found, *(pair for pair in self._layers if pair[1] is not found[1])]
-            reference = found[0]
+            (named,) = select_layers(model, [reference])
+            self._layers = [named, *(pair for pair in self._layers if pair[1] is not named[1])]
+            reference = named[0]
         self._reduce, self._reference = reduce, reference
         self._max_features, self._roundoff = max_features, roundoff
         self._batch: _Batch | None = None
@@ -197,21 +197,21 @@ class SeparabilityProbe(Observer):
         Parameters
         ----------
         loader : iterable of (inputs, labels)
-            Inputs: a tensor, a tuple of arguments or a mapping of keywords; moved to the model's device.
-            Labels: one a sample, of any type. For dictionaries with labels inside:
-            ``((batch, batch.pop("labels")) for batch in loader)``.
+            The inputs are a tensor, a tuple of arguments or a mapping of keywords; they are moved to the
+            model's device. The labels, one for each sample, are of any type. For dictionaries that hold the
+            labels, pass ``((batch, batch.pop("labels")) for batch in loader)``.
         progress : callable, optional
-            Called with (batches done, batches in all or 0).
+            Called as ``progress(batches done, batches in all)``; the second is 0 if it is not known.
 
         Returns
         -------
         SeparabilityReport
-            Of everything seen so far, earlier runs included.
+            The report of all batches so far, those of earlier runs included.
 
         Raises
         ------
         InvalidInputError
-            As `labelled`; batches before the one at fault stay counted.
+            As in `labelled`; the batches before the one at fault stay counted.
         """
         self._require_entered()
         with evaluating(self.model):
@@ -228,9 +228,9 @@ class SeparabilityProbe(Observer):
     def labelled(self, y: Iterable[Any]) -> Iterator[None]:
         """Count the one forward pass inside the block, whose samples have the labels `y`.
 
-        For loops of your own; the model runs in the mode that it is in. Passes outside such blocks are not
-        counted, so a probe can stay on a model that trains. If the block or the batch fails, nothing of it
-        is added.
+        This is for loops of your own; the mode of the model is not changed. Passes outside such blocks are
+        not counted, so a probe can stay on a model that trains. If the block raises, or the batch is refused,
+        nothing of the pass is added.
 
         Parameters
         ----------
@@ -239,8 +239,8 @@ class SeparabilityProbe(Observer):
         Raises
         ------
         InvalidInputError
-            Naming the layer: for NaN and infinities, no tensor, other than one row a sample, too many
-            features.
+            If an output is not a tensor, has NaN or infinities, does not have one row for each sample, or has
+            too many features; the message names the layer.
         """
         self._require_entered()
         if self._batch is not None:
@@ -273,7 +273,7 @@ class SeparabilityProbe(Observer):
             self.accumulators[key].update(samples, torch.from_numpy(numbers[codes]), roundoff)
 
     def _new_layer(self, key: _Key, n_features: int) -> _Layer:
-        # Verdicts depend on the reference most: its rank is also found modulo a prime, without a cut-off.
+        # All verdicts depend on the reference: its rank is also computed modulo a prime, without a cut-off.
         exact = key == (self._reference, 1)
         return _Layer(TensorScatter(n_features), space=ModularRowSpace(n_features) if exact else None)
 
@@ -351,7 +351,7 @@ def _shown(key: _Key) -> str:
 
 
 def _reduced(x: Tensor, reduce: Reduce) -> Tensor:
-    """One row a sample."""
+    """The activations as one row for each sample, shape (N, n_features)."""
     if not isinstance(reduce, str):
         rows = reduce(x)
         return in_float64(rows) if isinstance(rows, Tensor) else torch.as_tensor(rows, dtype=torch.float64)
@@ -366,9 +366,9 @@ def _reduced(x: Tensor, reduce: Reduce) -> Tensor:
 def _separability_row(
     name: str, layer: _Layer, summary: ScatterSummary, noise: float
 ) -> tuple[LayerSeparability, float]:
-    """The row of a layer, and the rounding that it and those before it leave, relative to the deviations.
+    """The row of a layer, and the rounding of this and the earlier layers, relative to the deviations.
 
-    A linear map takes rounding along with the deviations, so `noise` stays while a shift is taken off.
+    A linear map scales rounding and deviations alike, so `noise` stays the same when a shift is subtracted.
     """
     n_samples, n_features = layer.scatter.n_samples, layer.scatter.n_features
     if summary.all_coincide:
@@ -380,7 +380,7 @@ def _separability_row(
         name, n_samples, n_features, bounds.rank, result.ssr, result.lssr, bounds.lower, bounds.upper
     )
     if layer.space is not None:
-        # The reference is data: what its numbers say counts as well, where it is lower.
+        # The reference is data, so its LSSR as exact numbers counts too if that is lower.
         row = replace(row, lower=max(0.0, min(row.lower, result.lssr - result.error_bound)))
     return row, noise
 
@@ -413,7 +413,7 @@ class _Spread:
 
 @dataclass
 class _Norm:
-    """What is kept of one call of a normalization over all batches."""
+    """The data that is kept for one call of a normalization over all batches."""
 
     known: NormDescription
     n_features: int
@@ -438,7 +438,7 @@ class _Norm:
         with np.errstate(over="ignore"):
             small = ((centred**2).mean(axis=-1) < self.known.eps).any(axis=-1)
         self.n_below_eps += int(small.sum())
-        # The indicator of a grouped norm is the sum of its groups'.
+        # The indicator of a grouped norm is the sum of the indicators of its groups.
         values = np.asarray(hessian_indicator(groups, norm="rms_norm" if rms else "layer_norm"))
         self.indicator.add(values.sum(axis=-1))
         if self.compared is not None:
@@ -473,9 +473,9 @@ class _Norm:
 
 
 class NonlinearityProbe(Observer):
-    """The Hessian indicator of a model's normalizations at the inputs that they get.
+    """The Hessian indicator of a model's normalizations at the inputs that they receive.
 
-    Every forward pass inside the ``with`` block counts. Inputs go to the CPU in float64, so that the
+    Every forward pass inside the ``with`` block counts. Inputs are copied to the CPU in float64, so that the
     numbers are those of `lntheory.nonlinearity.hessian_indicator`, for the normalization without eps and
     without affine map.
 
@@ -483,17 +483,18 @@ class NonlinearityProbe(Observer):
     ----------
     model : nn.Module
     layers : optional
-        As in `SeparabilityProbe`; by default every norm that is understood: torch's and ours but batch
-        normalization (affine on a fixed batch), and other modules that compute LN or RMSNorm over the last
-        axis.
+        As in `SeparabilityProbe`; by default every norm that is recognised: torch's and ours except batch
+        normalization (which is affine on a fixed batch), and other modules that compute LN or RMSNorm over
+        the last axis.
     num_groups : int, optional
-        For LN layers, what would splitting into so many groups multiply the indicator by? Layers that they do
-        not divide have no such number. Grouped layers are compared with LN as they are.
+        If given, the report has, for LN layers, the factor by which splitting into so many groups would
+        multiply the indicator; layers whose features they do not divide have none. Grouped layers are always
+        compared with LN, by their own groups.
 
     Raises
     ------
     InvalidInputError
-        For layers that the model does not have or that are no such norms, with the reason.
+        If a layer is not in the model, or is not such a norm; the message gives the reason.
 
     Examples
     --------
@@ -530,10 +531,10 @@ class NonlinearityProbe(Observer):
         Parameters
         ----------
         loader : iterable
-            Of inputs (tensors or mappings of keywords), or of pairs (inputs, labels), whose labels are
-            ignored.
+            Its items are inputs (tensors or mappings of keywords), or pairs (inputs, labels), whose labels
+            are ignored.
         progress : callable, optional
-            Called with (batches done, batches in all or 0).
+            Called as ``progress(batches done, batches in all)``; the second is 0 if it is not known.
 
         Returns
         -------
@@ -607,7 +608,7 @@ def _observable(module: nn.Module) -> NormDescription:
 
 
 def _pooled(x: Tensor, known: NormDescription) -> tuple[Tensor, int]:
-    """What is normalized together, as rows, and into how many groups each is split."""
+    """The numbers that are normalized together, as rows, and the number of groups in each row."""
     if known.dim == 0 or x.ndim <= 1:
         return x.reshape(-1, known.num_features), known.num_groups
     if known.kind.endswith("position"):
@@ -617,7 +618,7 @@ def _pooled(x: Tensor, known: NormDescription) -> tuple[Tensor, int]:
 
 
 def _compared(known: NormDescription, n_features: int, num_groups: int, asked: int | None) -> int | None:
-    """The number of groups to compare with LN over the same vectors, if there is one to compare."""
+    """The number of groups that are compared with LN over the same vectors; None for no comparison."""
     if known.kind in ("rms", "rms-g"):
         return None
     groups = num_groups if num_groups > 1 else asked

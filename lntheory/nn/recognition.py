@@ -1,12 +1,12 @@
-"""What a module that normalizes computes: its kind, its features and groups, its layout and epsilon.
+"""Recognition of norms: the kind, features, groups, layout and epsilon of a module that normalizes.
 
-torch's norms and ours say it themselves. Anybody else's module (Llama's RMSNorm, T5's "layer norm", a
-subclass with a forward of its own) is believed only after a trial: a copy with random parameters has to give
+torch's norms and ours are recognised by their classes. Any other module (Llama's RMSNorm, T5's "layer norm",
+a subclass with a forward of its own) is recognised only by a trial: a copy with random parameters has to give
 
     weight * LN(x) + bias      or      weight * RMSNorm(x) + bias
 
-on random rows, large ones and ones so small that epsilon counts. So Gemma's RMSNorm, which scales by 1 +
-weight, is not taken for one that scales by weight.
+on random rows, some of them large and some so small that epsilon matters. So Gemma's RMSNorm, which scales by
+1 + weight, is not taken for one that scales by weight.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _EPS = ("eps", "variance_epsilon", "epsilon")
 
 @dataclass(frozen=True)
 class NormDescription:
-    """What a module normalizes.
+    """The normalization that a module computes.
 
     Attributes
     ----------
     kind : str
-        As in `lntheory.nn.make_norm`.
+        A name that `lntheory.nn.make_norm` knows.
     num_features, num_groups : int
     dim : int or None
         Axes after the channels, 0 for features last; None for a module that takes several layouts.
@@ -59,23 +59,23 @@ class NormDescription:
 
 
 def looks_like_a_norm(module: nn.Module) -> bool:
-    """Whether a report should have a word about the module: a leaf with "norm" in the name of its class."""
+    """Whether the module is a leaf with "norm" in its class's name, so that reports should mention it."""
     return "norm" in type(module).__name__.lower() and next(module.children(), None) is None
 
 
 def require_initialized(module: nn.Module) -> None:
-    """Raise InvalidInputError for a lazy module that has seen no batch."""
+    """Raise InvalidInputError if the module is lazy and has seen no batch."""
     if any(is_lazy(parameter) for parameter in module.parameters()):
         raise InvalidInputError("its number of features is not known before the first batch: run one")
 
 
 def describe(module: nn.Module) -> NormDescription:
-    """What the module computes.
+    """The normalization that the module computes.
 
     Raises
     ------
     InvalidInputError
-        If it is none of the kinds, or cannot be told to be one; the message says why.
+        If the module is not recognised as a norm of a known kind; the message says why.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def _describe_by_trial(module: nn.Module) -> NormDescription:
     eps = _eps(module)
     try:
         kind = _tried(module, int(shape[0]), eps)
-    except Exception as error:  # somebody else's code on an input of ours: anything may happen
+    except Exception as error:  # foreign code on an input that it was not made for may raise anything
         name = type(error).__name__
         raise InvalidInputError(f"{type(module).__name__} did not take rows of {shape[0]}: {name}") from error
     if kind is None:

@@ -1,7 +1,7 @@
 """The register of norms, and the one factory that every model uses.
 
-A new norm is a copy of `TEMPLATE.py`, imported here and named in `NORMS`: `make_norm`, `swap_norms`, the
-models of `training` and the tests that all norms have to pass read it from here.
+A new norm is a copy of `TEMPLATE.py`; it is imported here and named in `NORMS`. `make_norm`, `swap_norms`,
+the models of `training` and the tests that all norms have to pass read this register.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def make_norm(
     dim : {0, 1, 2, 3}, default 0
         Axes after the channels: 2 for images, 0 for vectors and sequences with features last.
     device, dtype
-        Of the parameters.
+        Device and type of the parameters.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def make_norm(
     Raises
     ------
     InvalidInputError
-        For an unknown kind, groups that do not divide the features or that the kind has not.
+        For an unknown kind, groups that do not divide the features, or groups for a kind that takes none.
 
     Examples
     --------

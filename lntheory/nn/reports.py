@@ -1,4 +1,4 @@
-"""What the probes found: rows, tables, pictures and a verdict in words."""
+"""The reports of the probes: rows, tables, pictures and a verdict in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["LayerNonlinearity", "LayerSeparability", "NonlinearityReport", "Sepa
 
 Against = Literal["reference", "below", "above", "level", "undecided", "not compared"]
 
-_LEVEL = 0.01  # two intervals that overlap, this narrow together, are called level
+_LEVEL = 0.01  # two overlapping intervals whose union is at most this wide are called level
 _COLOURS: dict[Against, str] = {
     "reference": "#000000",
     "below": "#0072b2",
@@ -38,15 +38,15 @@ class LayerSeparability:
     Attributes
     ----------
     layer : str
-        Its name; "name (call 2)" for the second call within a forward pass.
+        The layer's name; "name (call 2)" for the second call within a forward pass.
     n_samples, n_features : int
     rank : int
-        Directions in which the activations spread by more than their rounding.
+        Number of directions in which the activations spread by more than their rounding.
     ssr, lssr : float or None
-        `lntheory.ssr` and `lntheory.lssr` of the activations as the numbers that they are; None if
-        they all coincide, where both are 0/0.
+        `lntheory.ssr` and `lntheory.lssr` of the activations as they are; None if all activations coincide,
+        where both are 0/0.
     lower, upper : float
-        Bounds of the LSSR that the rounding of the activations leaves open.
+        Bounds of LSSR in view of the rounding of the activations.
     """
 
     layer: str
@@ -60,8 +60,7 @@ class LayerSeparability:
 
     @property
     def rests_on_rounding(self) -> bool:
-        """Whether `lssr` is read from directions in which the activations do not spread beyond their
-        rounding."""
+        """Whether `lssr` depends on directions in which the activations spread no more than by rounding."""
         return self.lssr is not None and self.lssr < self.lower
 
     @property
@@ -70,10 +69,11 @@ class LayerSeparability:
         return self.rank >= self.n_samples - 1
 
     def against(self, reference: LayerSeparability | None) -> Against:
-        """How the LSSR lies to that of the reference.
+        """The comparison of this layer's LSSR with that of the reference, by the intervals [lower, upper].
 
-        ``below`` and ``above``: the intervals do not meet. ``level``: they do, and together they are at most
-        0.01 wide. ``undecided``: they do, and are wider. ``not compared``: other samples, or all coincide.
+        ``below`` and ``above``: the intervals do not meet. ``level``: they meet, and their union is at most
+        0.01 wide. ``undecided``: they meet, and their union is wider. ``not compared``: the samples are not
+        the same, or they all coincide.
         """
         if reference is None:
             return "not compared"
@@ -91,16 +91,16 @@ class LayerSeparability:
 
 @dataclass(frozen=True)
 class SeparabilityReport:
-    """SSR and LSSR of layers, in the order in which they are called. ``print`` it: table and verdict.
+    """SSR and LSSR of layers, in the order of their calls; ``print`` shows a table and the verdict.
 
     Attributes
     ----------
     rows : tuple of LayerSeparability
         The reference, if there is one, comes first.
     reference : LayerSeparability or None
-        What the others are compared with.
+        The row with which the others are compared.
     not_called : tuple of str
-        Layers that were asked for and never called.
+        Layers that were chosen but never called.
     """
 
     rows: tuple[LayerSeparability, ...]
@@ -109,7 +109,7 @@ class SeparabilityReport:
 
     @property
     def below(self) -> tuple[LayerSeparability, ...]:
-        """The layers whose LSSR is below the reference's, all rounding considered."""
+        """The layers whose LSSR is below the reference's even in view of rounding."""
         return self._that_are("below")
 
     def _that_are(self, against: Against) -> tuple[LayerSeparability, ...]:
@@ -117,7 +117,7 @@ class SeparabilityReport:
 
     @property
     def verdict(self) -> str:
-        """Which layers go below the reference's LSSR, in words; what is not decided is said to be so."""
+        """The layers that go below the reference's LSSR, in words, and those for which it is undecided."""
         return " ".join(self._sentences())
 
     def _sentences(self) -> list[str]:
@@ -192,12 +192,12 @@ class SeparabilityReport:
         return f"{self.to_markdown()}\n\n{self.verdict}"
 
     def plot(self) -> Figure:
-        """LSSR against depth, with bars for what rounding leaves open, the reference's level and the verdict.
+        """LSSR against depth, with bars from lower to upper bound, the reference's level and the verdict.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Made without pyplot; save it with `lntheory.plotting.save_figure`.
+            A figure made without pyplot; save it with `lntheory.plotting.save_figure`.
         """
         figure = _figure(len(self.rows), self.verdict)
         axes = figure.subplots()
@@ -232,30 +232,31 @@ class LayerNonlinearity:
     Attributes
     ----------
     layer : str
-        Its name; "name (call 2)" for the second call within a forward pass.
+        The layer's name; "name (call 2)" for the second call within a forward pass.
     kind : str
-        As in `lntheory.nn.make_norm`.
+        A name that `lntheory.nn.make_norm` knows.
     n_vectors : int
-        What was normalized: samples, tokens or pixels.
+        Number of vectors that were normalized: samples, tokens or pixels.
     n_features, num_groups : int
-        Of a vector.
+        Number of features, and of groups, of a vector.
     n_degenerate : int
-        Vectors with a group of zero variance (RMSNorm: that is zero), where the indicator is undefined;
-        they are left out.
+        Number of vectors with a group of zero variance (for RMSNorm, a zero group), where the indicator is
+        undefined; they are left out.
     n_below_eps : int
-        Vectors with a group whose variance (mean square) is below the layer's eps: there it is
-        nearly linear, whatever the indicator, which knows no eps, says.
+        Number of vectors with a group whose variance (mean square) is below the layer's eps. There the layer
+        is nearly linear, whatever the indicator says, which does not take eps into account.
     mean : float or None
         Geometric mean of `lntheory.nonlinearity.hessian_indicator`, in units of the input to the power -4.
     smallest, largest : float or None
         None where all vectors are degenerate.
     amplification : float or None
-        Geometric mean of `lntheory.nonlinearity.amplification` over LN by the grouping; None without groups.
+        Geometric mean of `lntheory.nonlinearity.amplification` by the grouping; None without groups.
     least_amplification : float or None
+        The least amplification of any vector.
     amplification_bound : float or None
-        What no vector goes below.
+        The amplification that no vector can go below.
     compared_groups : int or None
-        The number of groups that the amplification is for.
+        The number of groups to which the amplification belongs.
     """
 
     layer: str
@@ -276,7 +277,7 @@ class LayerNonlinearity:
 
 @dataclass(frozen=True)
 class NonlinearityReport:
-    """How nonlinear the normalizations of a model are at their inputs. ``print`` it: table and verdict.
+    """The nonlinearity of a model's norms at their inputs; ``print`` shows a table and the verdict.
 
     Attributes
     ----------
@@ -291,7 +292,7 @@ class NonlinearityReport:
 
     @property
     def verdict(self) -> str:
-        """The extremes, the amplification by groups, and what the indicator does not hold for, in words."""
+        """The extremes, the amplification by groups, and where the indicator does not apply, in words."""
         known = [row for row in self.rows if row.mean is not None]
         sentences = []
         if known:
@@ -344,8 +345,9 @@ class NonlinearityReport:
         return f"{self.to_markdown()}\n\n{self.verdict}"
 
     def plot(self) -> Figure:
-        """The indicator against depth: geometric mean, least and most, on a logarithmic axis; zeros are
-        left out.
+        """The indicator against depth: geometric mean, least and largest, on a logarithmic axis.
+
+        Zeros are left out.
 
         Returns
         -------
@@ -369,7 +371,7 @@ class NonlinearityReport:
 
 
 def _heights(rows: list[tuple[int, LayerSeparability]]) -> NDArray[np.float64]:
-    """Where the points of the plot are: at LSSR, but not where it rests on rounding."""
+    """The heights of the points of the plot: LSSR, or its upper bound where LSSR depends on rounding."""
     return np.array([r.upper if r.rests_on_rounding else r.lssr for _, r in rows], dtype=np.float64)
 
 
@@ -386,7 +388,7 @@ def _number(value: float | None) -> str:
 
 
 def _interval(lower: float, upper: float) -> str:
-    """Both ends in as many digits as tell them apart, at most six; one number if they agree in those."""
+    """Both ends, in as many digits as they need to differ, at most six; one number if they agree in six."""
     low, high = f"{lower:.6g}", f"{upper:.6g}"
     return low if low == high else f"{low} to {high}"
 

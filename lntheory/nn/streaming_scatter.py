@@ -8,8 +8,8 @@ r"""Scatter of labelled tensors that arrive in batches, accumulated in float64 o
 ```
 
 The algorithm is that of `lntheory.ScatterAccumulator`: means are merged as Welford and Chan do, deviations go
-into a triangular factor by QR, nothing is squared. What that one does beyond, it does on the CPU: features
-scaled apart before every step, and a rank modulo a prime.
+into a triangular factor by QR, nothing is squared. `lntheory.ScatterAccumulator`, which works on the CPU,
+also scales each feature before every step and computes a rank modulo a prime.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from lntheory.separability import (
 __all__ = ["ResolvedLSSR", "ScatterSummary", "TensorScatter"]
 
 _EPS = float(np.finfo(np.float64).eps)
-_LEAST_ROWS = 512  # rows worth a QR factorization: fewer are kept until there are more
+_LEAST_ROWS = 512  # fewer rows are not worth a QR factorization and are kept until there are more
 
 
-_SAFETY = 16.0  # a computed activation is off by a few units of roundoff: by how many at most, we assume
-_MARGIN = 8.0  # singular values so far (as a ratio) from the resolution are told apart from it
+_SAFETY = 16.0  # the assumed largest relative error of a computed activation, in units of roundoff
+_MARGIN = 8.0  # singular values by this factor above (below) the resolution are taken for data (rounding)
 
 
 @dataclass(frozen=True)
 class ResolvedLSSR:
-    """What can be said of LSSR when every entry of the samples is known to a relative roundoff only.
+    """Bounds of LSSR if every entry of the samples is known only up to a relative roundoff.
 
     Attributes
     ----------
     lower, upper : float
         0 <= lower <= upper <= 1.
     rank : int
-        Directions in which the samples spread by more than their rounding.
+        Number of directions in which the samples spread by more than their rounding.
     """
 
     lower: float
@@ -62,11 +62,11 @@ class ResolvedLSSR:
 
 @dataclass(frozen=True)
 class ScatterSummary:
-    """What LSSR needs to know of labelled samples, as arrays.
+    """The arrays from which LSSR of labelled samples is computed.
 
     Attributes
     ----------
-    scatter : scatter factors, in units of a power of two a feature
+    scatter : scatter factors, in units of a power of two for each feature
     magnitudes : ndarray, shape (n_features,)
         Norm of each feature over all samples, not centred, in the same units.
     """
@@ -81,10 +81,10 @@ class ScatterSummary:
 
     @property
     def shift(self) -> float:
-        """Norm of the samples over that of their deviations from the mean, at least 1.
+        """Norm of the samples divided by that of their deviations from the mean, at least 1.
 
-        Where a shift is taken off (by a bias, by batch normalization), rounding gains on what is left by
-        this factor.
+        If the mean is subtracted (by a bias, by batch normalization), the relative size of the rounding grows
+        by this factor.
         """
         units = self.scatter.powers - self.scatter.powers.max()
         spread = np.linalg.norm(scale(np.vstack([self.scatter.within, self.scatter.between]), units))
@@ -96,7 +96,7 @@ class ScatterSummary:
         Parameters
         ----------
         data_rank : int, optional
-            Rank of the centred samples if it is known; by default the one that the cut-off decides.
+            Rank of the centred samples, if it is known; by default the rank that the cut-off gives.
 
         Raises
         ------
@@ -109,22 +109,22 @@ class ScatterSummary:
     def resolved(self, roundoff: float) -> ResolvedLSSR:
         r"""Bounds of LSSR if each entry is off by a few `roundoff` of itself.
 
-        In exact arithmetic the activations of a linear layer lie in a subspace. Computed ones leave it by
-        their rounding, and LSSR, blind to scale, would read labels from the rounding as well. So features
-        are scaled to norm 1 (not centred), where the rounding is one and the same for all, and singular
-        values are told apart:
+        In exact arithmetic the activations of a linear layer lie in a subspace. Computed activations leave it
+        by their rounding, and LSSR, which is invariant under scaling, would read labels from the rounding as
+        well. So features are scaled to norm 1 without centring, which makes the rounding of all features
+        equally large, and singular values are classified:
 
         ```
           s_1  s_2   s_3      s_4  |     8 r      r      r / 8   |    s_5      s_6
          ──●────●─────●────────●───|──────┼───────┼────────┼─────|─────●────────●────►  0
-              surely the samples'  |      cannot be told         |   surely rounding
+              surely the samples'  |        undecided            |   surely rounding
         ```
 
-        r = 16 roundoff (1 + sqrt(n_features / n_samples)): random errors of 16 roundoff have a norm of this
-        size. LSSR of the directions above r/8 is the lower end, of those above 8r the upper: the fewer
-        directions, the higher. Both are widened by what errors of norm r do to the directions that were
-        kept: with s the smallest of them, their span turns by at most arcsin(r/s), so sqrt(LSSR) moves by
-        at most r/s.
+        Here r = 16 roundoff (1 + sqrt(n_features / n_samples)), the norm of random errors of 16 roundoff. The
+        lower end is LSSR of the directions above r/8, the upper end that of the directions above 8r: fewer
+        directions give a higher LSSR. Both ends are widened by the effect of errors of norm r on the
+        directions that were kept. With s the smallest singular value kept, their span turns by at most
+        arcsin(r/s), so sqrt(LSSR) moves by at most r/s.
 
         That errors are below 16 roundoff is assumed, not proved: it holds for sums of moderate length.
         """
@@ -133,7 +133,7 @@ class ScatterSummary:
         n_samples, n_features = self.scatter.n_samples, matrix.shape[1]
         resolution = max(
             _SAFETY * roundoff * (1.0 + math.sqrt(n_features / n_samples)),
-            # What the accumulation itself may have lost.
+            # The rounding of the accumulation itself.
             max(n_samples, n_features) * _EPS * float(values[0]),
         )
         full = min(n_samples - 1, n_features)
@@ -148,7 +148,7 @@ class ScatterSummary:
         if most:
             cosine, turn = root(most)
             lower = max(0.0, cosine - turn) ** 2
-        # Any number of leading directions gives an upper bound: fewer turn less.
+        # Any number of leading directions gives an upper bound; with fewer, their span turns less.
         for r in {rank(resolution * _MARGIN**k) for k in range(1, 12)} - {0}:
             cosine, turn = root(r)
             upper = min(upper, (cosine + turn) ** 2)
@@ -156,14 +156,14 @@ class ScatterSummary:
 
 
 def _equalized(scatter: ScatterFactors, magnitudes: FloatArray) -> tuple[FloatArray, int]:
-    """Scatter rows with features scaled to norm 1, constant ones left out; how many are within classes."""
+    """Scatter rows with features scaled to norm 1, constant features left out; the number of within rows."""
     rows = np.vstack([triangle(scatter.within), scatter.between])
     active = np.flatnonzero(rows.any(axis=0))
     return rows[:, active] / magnitudes[active], len(rows) - len(scatter.between)
 
 
 class TensorScatter:
-    """Class counts, class means and the within-class factor of tensors, one pass, float64, on their device.
+    """Class counts, class means and within-class factor of tensors, in one pass, in float64, on their device.
 
     Memory: O(n_features**2 + n_classes n_features), whatever the number of samples.
 
@@ -192,7 +192,7 @@ class TensorScatter:
         Parameters
         ----------
         samples : Tensor, shape (n_batch, n_features)
-            Finite, on any one device that has float64.
+            Finite entries, on one device that has float64, always the same.
         codes : Tensor of int64, shape (n_batch,)
             Classes, numbered from 0; any class may appear at any time.
 
@@ -224,7 +224,7 @@ class TensorScatter:
 
     @property
     def held(self) -> tuple[Tensor, ...]:
-        """The tensors that are kept: their size does not depend on the number of samples."""
+        """The tensors that are kept; their size does not depend on the number of samples."""
         return self._factor, self._offsets, *self._pending
 
     def summary(self) -> ScatterSummary:
@@ -284,7 +284,7 @@ class TensorScatter:
 def _within(samples: Tensor, codes: Tensor, n_classes: int) -> tuple[Tensor, Tensor, Tensor]:
     """Counts and means of the classes of a batch, and the deviations from them, centred twice.
 
-    Sums are products with the membership matrix: unlike index_add, the same on every run on a GPU.
+    Sums are products with the membership matrix, which on a GPU are the same in every run, unlike index_add.
     """
     membership = torch.nn.functional.one_hot(codes, n_classes).to(samples.dtype)
     counts = membership.sum(dim=0)

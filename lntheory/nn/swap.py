@@ -1,15 +1,14 @@
-"""Other norms in a model that exists: its modules replaced in place, its parameters kept.
+"""The replacement of a model's norms by others, in place, with their parameters kept.
 
 ```
    Block                              Block
    ├── attention                      ├── attention
    ├── norm1  LayerNorm(512)    ──►   ├── norm1  GroupLayerNorm(512, num_groups=32)
    │          weight ● bias ●         │          weight ● bias ●      the same Parameter objects:
-   └── mlp                            └── mlp                         optimizers, ties and state dicts go on
+   └── mlp                            └── mlp                         optimizers, ties, state dicts stay valid
 ```
 
-First everything is planned and every new module made; only then is the model touched, so an error leaves it
-as it was.
+All replacements are planned and made before the model is changed, so an error leaves the model as it was.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ _AFFINE = ("weight", "bias")
 
 @dataclass(frozen=True)
 class NormSwap:
-    """What became of one module.
+    """The outcome of `swap_norms` for one module.
 
     Attributes
     ----------
     names : tuple of str
-        Where it stands in the model; more than one for a shared module.
+        The module's names in the model; more than one for a shared module.
     before : str
         The module, as torch prints it.
     after : str or None
-        What stands there now; None if it was left.
+        Its replacement, as torch prints it; None if the module was left.
     reason : str
-        Why it was left, or what else there is to know of its replacement ("" for nothing).
+        Why the module was left, or a remark on its replacement; "" for none.
     """
 
     names: tuple[str, ...]
@@ -63,29 +62,30 @@ class NormSwap:
 
     @property
     def replaced(self) -> bool:
-        """Whether another module stands there now."""
+        """Whether the module was replaced."""
         return self.after is not None
 
 
 @dataclass(frozen=True)
 class SwapReport:
-    """Every module that normalizes, in the model's order, replaced or left. ``print`` it: a table.
+    """Every module that normalizes, replaced or left; ``print`` shows it as a table.
 
     Attributes
     ----------
     rows : tuple of NormSwap
+        One for each module, in the model's order.
     """
 
     rows: tuple[NormSwap, ...]
 
     @property
     def replaced(self) -> tuple[NormSwap, ...]:
-        """What was replaced."""
+        """The modules that were replaced."""
         return tuple(row for row in self.rows if row.replaced)
 
     @property
     def left(self) -> tuple[NormSwap, ...]:
-        """What was left as it was, with the reason."""
+        """The modules that were left as they were, with the reason."""
         return tuple(row for row in self.rows if not row.replaced)
 
     def to_markdown(self) -> str:
@@ -113,28 +113,29 @@ def swap_norms(
 ) -> SwapReport:
     """Replace the norms of a model in place.
 
-    A replacement stands where the old module stood, with its weight and bias (the same Parameter objects: an
-    optimizer made before goes on, ties stay ties, frozen ones stay frozen, old state dicts load), its eps,
-    device, type and mode. A module used in several places is replaced by one module in all of them. What
-    cannot be replaced is left, and the report says why.
+    A replacement takes the place of the old module, with its weight and bias, eps, device, type and mode. The
+    Parameter objects are the same: an optimizer made before stays valid, ties stay ties, frozen parameters
+    stay frozen, old state dicts load. A module used in several places is replaced by one module in all of
+    them. A module that cannot be replaced is left, and the report says why.
 
     Parameters
     ----------
     model : nn.Module
     source : class, tuple of classes, or callable
-        What to replace: instances of the classes (subclasses too), or modules for which ``source(name,
-        module)`` is true.
+        The modules to replace: instances of the classes (subclasses too), or modules for which
+        ``source(name, module)`` is true.
     target : str or callable
         A kind of `lntheory.nn.make_norm`, say "ln-g"; or ``target(module)``, which returns the replacement,
         or None to leave the module.
     copy_affine : bool
         False: replacements keep the weight and bias that they were made with.
     strict : bool
-        All or nothing: if a module of the source cannot be replaced, or if there is none, raise and leave the
+        If true and a module of the source cannot be replaced, or there is none, raise an error and leave the
         model as it is.
     **options
-        For a kind: ``num_groups`` or ``group_size``; ``eps``, by default the old module's; ``dim``, needed
-        for modules that take several layouts (BatchNorm1d, GroupNorm, SyncBatchNorm), ignored for others.
+        Options of a kind: ``num_groups`` or ``group_size``; ``eps``, by default the old module's; ``dim``,
+        which is needed for modules that take several layouts (BatchNorm1d, GroupNorm, SyncBatchNorm) and
+        ignored for others.
 
     Returns
     -------
@@ -143,22 +144,22 @@ def swap_norms(
     Raises
     ------
     InvalidInputError
-        For an unknown kind, options that it does not take, or, if `strict`, naming the modules that cannot be
-        replaced. The model is then as it was, as after any error of a callable.
+        If the kind is unknown or does not take an option; if `strict` and a module cannot be replaced, with
+        the names of all such modules. The model is then unchanged, as after any error of a callable.
 
     Notes
     -----
-    Left are: modules of another number of affine parameters or layout than the target's (LayerNorm over
-    several axes), groups that do not divide, modules with hooks or parametrizations (they would be lost),
-    the model itself (nothing holds it), classes of other libraries that do not compute weight * LN(x) + bias
-    or weight * RMSNorm(x) + bias.
+    These modules are left: those whose affine parameters or layout do not suit the target (LayerNorm over
+    several axes), those whose features the groups do not divide, those with hooks or parametrizations (which
+    would be lost), the model itself (nothing holds it), and classes of other libraries that compute neither
+    weight * LN(x) + bias nor weight * RMSNorm(x) + bias.
 
     In evaluation mode torch's ``TransformerEncoderLayer`` computes LayerNorm from the *parameters* of its
     norms without calling them. That fast path is switched off wherever a norm was replaced, so that
     evaluation and training agree; the report says so.
 
-    References that are no submodules (norms in a plain list or a closure) cannot be seen and stay as they
-    are. A compiled or exported model keeps the old norms: swap first. A buffer of the old module (running
+    Norms that are not submodules (in a plain list or a closure) cannot be seen and stay as they are. A
+    compiled or exported model keeps the old norms, so swap before that. A buffer of the old module (running
     statistics) is dropped.
 
     Examples
@@ -266,7 +267,7 @@ def _occurrences(model: nn.Module) -> Iterator[tuple[tuple[str, ...], nn.Module]
     names: dict[nn.Module, list[str]] = {}
     for name, module in model.named_modules(remove_duplicate=False):
         names.setdefault(module, []).append(name)
-    return ((tuple(found), module) for module, found in names.items())
+    return ((tuple(names_of_one), module) for module, names_of_one in names.items())
 
 
 def _holders(model: nn.Module, module: nn.Module) -> Iterator[tuple[nn.Module, str]]:
@@ -298,9 +299,9 @@ def _replacement(
     *,
     is_kind: bool,
 ) -> tuple[nn.Module | None, list[str]]:
-    """The new module, ready to be put in, and what the report says of it."""
+    """The new module, ready to be put in (None to leave the old one), and remarks for the report."""
     if copy_affine:
-        describe(module)  # is its weight a weight in our sense?
+        describe(module)  # raises unless the module's weight multiplies the normalized features
     replacement = make(module)
     if replacement is None:
         return None, []
@@ -335,7 +336,7 @@ def _replacement(
 
 
 def _adopt(module: nn.Module, replacement: nn.Module, is_kind: bool) -> list[str]:
-    """Give the replacement the weight and bias of the module, as the same objects; say what was dropped."""
+    """Give the replacement the module's weight and bias, as the same objects; return remarks on it."""
     dropped = []
     for name in _AFFINE:
         old, slot = module._parameters.get(name), replacement._parameters.get(name)
@@ -349,7 +350,7 @@ def _adopt(module: nn.Module, replacement: nn.Module, is_kind: bool) -> list[str
         elif old is not None:
             dropped.append(name)
         elif slot is not None and is_kind:
-            replacement.register_parameter(name, None)  # it had none before
+            replacement.register_parameter(name, None)  # the old module had none
     return [f"{' and '.join(dropped)} dropped"] if dropped else []
 
 

@@ -1,4 +1,4 @@
-"""Pictures of what a width-3 LN-Net does to its points.
+"""Pictures of the action of a width-3 LN-Net on points.
 
 ```
 plotting
@@ -9,10 +9,10 @@ plotting
 └── files.py         save_figure, save_pictures
 ```
 
-What is drawn is computed in `lntheory.circle`, whose plane coordinates all pictures of the circle use.
-Figures are built without pyplot: nothing global is touched, no window is opened, any backend will do.
+The numbers that are drawn come from `lntheory.circle`; all pictures of the circle use its plane coordinates.
+Figures are built without pyplot: no global state is changed, no window is opened, and any backend works.
 
-Imports base, `lntheory.circle`, `lntheory.network`, `lntheory.nonlinearity` and matplotlib.
+This package imports base, `lntheory.circle`, `lntheory.network`, `lntheory.nonlinearity` and matplotlib.
 """
 
 from lntheory.circle import Centre, Trajectory, layer_centre, plane_coordinates

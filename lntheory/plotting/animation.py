@@ -36,19 +36,19 @@ def save_animation(
     ----------
     path : Trajectory
     file : str or path
-        ``*.gif``; appears whole or not at all.
+        A file named ``*.gif``, which appears whole or not at all.
     max_frames : int
-        A net of more layers is sampled evenly, first and last stage included; between the layers of a shallow
-        one the points glide in straight lines (a help to the eye, the net itself jumps).
+        The stages of a net with more layers are sampled evenly, the first and last included. Between the
+        layers of a shallow net the points glide in straight lines (a help to the eye; the net itself jumps).
     size : int
-        Pixels a side.
+        Width and height in pixels.
     progress : callable, optional
-        Called with (frames done, frames in all).
+        Called as ``progress(frames done, frames in all)``.
 
     Raises
     ------
     InvalidInputError
-        If the file is named otherwise.
+        If the file is not named ``*.gif``.
     """
     if Path(file).suffix.lower() != ".gif":
         raise InvalidInputError(f"{file}: the animation is saved to a file named *.gif")
@@ -68,7 +68,7 @@ def save_animation(
 
 
 def frames(path: Trajectory, max_frames: int) -> Iterator[tuple[int, float]]:
-    """(stage, how far on the way to the next) of every frame; deep nets skip stages, shallow ones glide."""
+    """The stage of every frame, and the share of the way to the next stage; deep nets skip stages."""
     stages = np.unique(np.linspace(0, path.depth, min(path.depth + 1, max_frames)).round().astype(int))
     between = min(10, max_frames // len(stages) - 1)
     for stage in stages.tolist():

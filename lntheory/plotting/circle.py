@@ -3,7 +3,7 @@
 ::
 
       ┌──────────────────────────┐
-      │     .-''''''-.    ring   │    ring: runs of equal label; at the end, what the read-out says
+      │     .-''''''-.    ring   │    ring: runs of equal label; after the last layer, the read-out's class
       │   .'  a──────b'──── o    │    a──b: a chord that the next layer merges, on a line with its centre o
       │  (            )          │
       │   '.        .'           │
@@ -43,18 +43,18 @@ STRIP_LENGTH = 1.9 * _VIEW
 """Length of the strip, in radii of the circle."""
 
 REACH = 0.03
-"""Radians that a run's sector of the ring extends beyond its points at most."""
+"""The most radians by which a run's sector of the ring extends beyond its points."""
 
 
 def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels: int = 6) -> Figure:
-    """The points on their circle after chosen layers, with the next layer's centre and the chord it merges.
+    """The points on their circle after chosen layers, with the next layer's centre and the chords it merges.
 
     Parameters
     ----------
     path : Trajectory
     layers : sequence of int, optional
-        Show the points after these many layers, 0 (the samples under the first affine map) to depth.
-        By default `n_panels` of them, evenly spread, first and last included.
+        The numbers of layers after which the points are shown, from 0 (the samples under the first affine
+        map) to the depth. By default `n_panels` numbers, evenly spread, with the first and the last.
     n_panels : int
 
     Returns
@@ -94,7 +94,7 @@ def plot_layers(path: Trajectory, layers: Sequence[int] | None = None, n_panels:
 
 
 def prepare(axes: Axes) -> None:
-    """What all panels have in common."""
+    """Set up the axes of a panel: limits, aspect, ticks and labels."""
     axes.set(xlim=(-_VIEW, _VIEW), ylim=(_STRIP[0] - 0.1, _VIEW), aspect="equal")
     axes.set(xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     axes.set_xlabel("plane coordinate $z_1$")
@@ -102,7 +102,7 @@ def prepare(axes: Axes) -> None:
 
 
 def draw_stage(axes: Axes, path: Trajectory, stage: int, points: FloatArray | None = None) -> None:
-    """One panel; `points` overrides where the points are (for frames between two layers)."""
+    """Draw one panel; `points` replaces the points of the stage (for frames between two layers)."""
     moving = points is not None
     if stage > 0:
         read_out = stage == path.depth and not moving
@@ -168,7 +168,7 @@ def _draw_strip(axes: Axes, path: Trajectory, stage: int) -> None:
 def _draw_polygons(
     axes: Axes, path: Trajectory, polygons: Sequence[FloatArray], labels: NDArray[np.intp], **style: Any
 ) -> None:
-    """One compound path a class: a path a polygon would take most of an animation's time."""
+    """Draw one compound path for each class; a path for each polygon would slow animations down."""
     colours = class_styles(len(path.classes))
     compounds, present = [], np.unique(labels)
     for label in present.tolist():
@@ -230,7 +230,7 @@ def _towards(point: FloatArray, centre: Centre) -> FloatArray:
 
 
 def _draw_arrow(axes: Axes, centre: Centre) -> None:
-    """Towards a centre outside the view, and how far it is."""
+    """Draw an arrow towards a centre outside the view, with its distance."""
     x, y = centre.direction
     arrow = {"arrowstyle": "-|>", "lw": 1.8, "color": "black"}
     axes.annotate("", (1.68 * x, 1.68 * y), (1.38 * x, 1.38 * y), arrowprops=arrow, zorder=7)
@@ -239,7 +239,7 @@ def _draw_arrow(axes: Axes, centre: Centre) -> None:
 
 
 def legend_handles(path: Trajectory) -> list[Any]:
-    """What every colour, marker and line of the panels stands for."""
+    """The legend of the panels: the meaning of every colour, marker and line."""
     handles: list[Any] = [
         Line2D([], [], color=colour, marker=marker, ls="none", ms=7, label=f"class {label_text(label)}")
         for label, (colour, marker) in zip(path.classes, class_styles(len(path.classes)), strict=True)

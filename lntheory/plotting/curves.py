@@ -20,13 +20,13 @@ from lntheory.plotting.style import BLUE, GREY, ORANGE, finish_curves, net_title
 __all__ = ["plot_amplification", "plot_runs"]
 
 _RESOLUTION = float(np.finfo(np.float64).eps)
-"""Angles near 1 that differ by less are one number in float64."""
+"""Angles near 1 that differ by less than this are equal in float64."""
 
 
 def plot_runs(path: Trajectory) -> Figure:
     """Number of runs, and smallest gap between neighbours of unequal label, against the layer.
 
-    A gap that is zero in float64 (a dyadic net's points may lie closer than float64 can tell) is drawn at the
+    A gap that is zero in float64 (different points of a dyadic net may be equal in float64) is drawn at the
     bottom with a marker of its own.
 
     Parameters
@@ -94,15 +94,15 @@ def _draw_gaps(axes: Axes, path: Trajectory, style: dict[str, Any]) -> None:
 
 
 def plot_amplification(X: ArrayLike) -> Figure:
-    """H(LN-G(g); x) / H(LN; x) of every sample, and the least it can be, against the number of groups g.
+    """H(LN-G(g); x) / H(LN; x) of every sample, and its lower bound, against the number of groups g.
 
-    Groups of three features or more are shown; with groups of two, ratio and bound are 0. The title says how
-    close the samples come to the bound, which no sample goes below (but for rounding).
+    Groups of three features or more are shown; for groups of two, ratio and bound are 0. The title says how
+    close the samples come to the bound, which no sample goes below except by rounding.
 
     Parameters
     ----------
     X : array_like, shape (n_samples, n_features), n_features >= 3
-        Points of the layer that is normalized.
+        The inputs of the normalization.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def plot_amplification(X: ArrayLike) -> Figure:
     Raises
     ------
     InvalidInputError
-        For fewer than three features; naming the sample (and group) if a variance is zero.
+        If there are fewer than three features, or a variance is zero; the message names the sample and group.
 
     Examples
     --------

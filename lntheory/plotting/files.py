@@ -25,7 +25,7 @@ def save_figure(figure: Figure, file: str | os.PathLike[str]) -> None:
     ----------
     figure : matplotlib.figure.Figure
     file : str or path
-        Its suffix says which format.
+        The suffix determines the format.
     """
     with replaced_file(file) as beside:
         figure.savefig(beside)
@@ -51,12 +51,12 @@ def save_pictures(
     max_frames, size : int
         As in `save_animation`.
     progress : callable, optional
-        Called with (frames done, frames in all) of the animation, which takes the longest.
+        Called as ``progress(frames done, frames in all)`` for the animation, which takes the longest.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files that were written.
     """
     files = [Path(directory, name) for name in ("layers.png", "runs.png", "animation.gif")]
     save_figure(plot_layers(path, layers), files[0])

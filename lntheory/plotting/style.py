@@ -1,4 +1,4 @@
-"""What all pictures share: colours and markers of classes, sizes, titles."""
+"""The style of all pictures: colours and markers of classes, sizes, titles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MORE = (
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p", "h")
 
 BLUE, ORANGE, GREY = _FEW[0], _FEW[1], "0.45"
-"""Of curves that stand for no class."""
+"""The colours of curves that do not stand for a class."""
 
 
 def class_styles(n_classes: int) -> list[tuple[Any, str]]:
@@ -54,7 +54,7 @@ def label_text(label: Any) -> str:
 
 
 def net_title(path: Trajectory) -> str:
-    """How many samples, classes and layers, and by which construction."""
+    """A title with the numbers of samples, classes and layers, and the construction."""
     net = path.net
     method = (net.provenance or {}).get("method")
     how = f" by {method}" if isinstance(method, str) else ""
